@@ -10,6 +10,7 @@
 #include "base/os/path.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/host.h"
 #include "cli/kernel/bundling.h"
 #include "cli/kernel/checking.h"
 #include "cli/kernel/cleaning.h"
@@ -295,6 +296,7 @@ static void take_past(struct arguments *a)
         o->kernel = json_str(o->past, "kernel");
     if (json_bool_or(fold_first(a->past), "sandbox", false)) {
         a->sandbox |= !named;
+        o->processes |= !named && json_bool_or(cluster, "processes", false);
         return;
     }
     if (!o->cluster.kubeconfig)
@@ -386,11 +388,26 @@ static int prepare(struct cli *cli, struct arguments *a, err *e)
     return o->self ? 0 : -1;
 }
 
-// note: the path of the journal that a kernel left before a restart; "" for the first kernel.
-static int run(struct cli *cli, struct arguments *a, const char *note)
+static int takes_images(void *cli, err *e)
+{
+    return host_takes_images(cli, e);
+}
+
+// A kernel that is started again keeps its sandbox. Cuts that from the note, which is new.
+static char *take_note(struct arguments *a, const char *note)
+{
+    const char *sandbox = strstr(note, KERNEL_NOTE_SANDBOX);
+    a->sandbox |= sandbox != NULL;
+    a->options.processes |= sandbox && str_eq(sandbox, KERNEL_NOTE_PROCESSES);
+    return mem_strndup(note, sandbox ? (size_t)(sandbox - note) : strlen(note));
+}
+
+// left: the note of a kernel before a restart; "" for the first kernel.
+static int run(struct cli *cli, struct arguments *a, const char *left)
 {
     struct kernel_options *o = &a->options;
     err e = {0};
+    AUTO_FREE char *note = take_note(a, left);
     if (!o->notebook)
         return fail(&(err){ERR_USAGE, "--notebook is missing"});
     // Names on the command line are relative to the folder in which we were started.
@@ -415,9 +432,13 @@ static int run(struct cli *cli, struct arguments *a, const char *note)
     o->keep = (const char *const *)a->keep;
     o->again = (const char *const *)a->again;
     o->command = (const char *const *)a->command;
-    o->sandbox = a->sandbox ? cli_program(cli, "firesteel-sandbox", &e) : NULL;
-    if (a->sandbox && !o->sandbox)
+    o->sandbox = a->sandbox;
+    o->sandbox_program = cli_program(cli, "firesteel-sandbox", &e);
+    if (a->sandbox && !o->sandbox_program)
         return fail(&e);
+    e = (err){0};
+    o->takes_images = takes_images;
+    o->images_arg = cli;
     int exit_code = kernel_run(o, &e);
     return exit_code < 0 ? fail(&e) : exit_code;
 }

@@ -165,7 +165,18 @@ struct starting {
 static int start_again(void *arg, workbench *w, const char *recover, err *e)
 {
     const struct starting *s = arg;
-    return launch(w, s->cli, s->options, s->at, recover, e);
+    struct open_options now = *s->options;
+    bool processes;
+    if (workbench_in_sandbox(w, &processes) && !now.sandbox) { // a person has started it
+        now = (struct open_options){.cwd = now.cwd,
+            .memory = now.memory,
+            .parameters = now.parameters,
+            .protect = now.protect,
+            .command = now.command,
+            .sandbox = true,
+            .processes = processes ? "processes" : NULL};
+    }
+    return launch(w, s->cli, &now, s->at, recover, e);
 }
 
 // The status line's text about a killed run; NULL: none.

@@ -782,6 +782,11 @@ int workbench_join(workbench *w, const char *socket, bool watching, err *e)
     return link_open(w, -1, e);
 }
 
+bool workbench_in_sandbox(const workbench *w, bool *processes)
+{
+    return bench_in_sandbox(w->bench, processes);
+}
+
 void workbench_starter(
     workbench *w, int (*start)(void *arg, workbench *w, const char *recover, err *e), void *arg)
 {

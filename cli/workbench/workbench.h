@@ -35,6 +35,8 @@ int workbench_launch(workbench *w, const struct launch *kernel, err *e);
 // Without it, none is started.
 void workbench_starter(
     workbench *w, int (*start)(void *arg, workbench *w, const char *recover, err *e), void *arg);
+// Does the kernel have a private sandbox (bench_in_sandbox)?
+bool workbench_in_sandbox(const workbench *w, bool *processes);
 // Makes this function start a kernel with this text as the document, instead of the file's. before:
 // the run that had it, whose outputs an .ipynb keeps; NULL: none.
 int workbench_start(workbench *w, const char *words, size_t n, const char *before, err *e);

@@ -96,6 +96,8 @@ void bench_connect(bench *b, client *c, bool owner);
 // The kernel is gone; shows why. "": another one comes, after a restart.
 void bench_lost(bench *b, const char *why);
 void bench_message(bench *b, message_type type, const cJSON *message);
+// Does the kernel have, or had the lost one, a private sandbox? processes: are its pods plain ones?
+bool bench_in_sandbox(const bench *b, bool *processes);
 // Does the kernel restart? Then connect to it again.
 bool bench_restarting(const bench *b);
 // Takes the answer of outside_look: which files outside of the notebook have changed.

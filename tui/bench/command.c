@@ -170,6 +170,14 @@ static void do_context(bench *b, const char *words, bool force)
         desk_contexts(b);
 }
 
+static void do_sandbox(bench *b, const char *words, bool force)
+{
+    if (*words && !str_eq(words, "processes"))
+        bench_complain(b, "sandbox, or sandbox processes");
+    else
+        remote_sandbox(b, *words != '\0');
+}
+
 static void do_gpus(bench *b, const char *words, bool force)
 {
     desk_gpus(b);
@@ -266,6 +274,9 @@ static const struct command {
     {"ns", true, do_namespace,
         "ns NAME: tables are from that namespace (-A: from all); ns: the list of them"},
     {"ctx", true, do_context, "ctx NAME: tables are from that cluster; ctx: the list of contexts"},
+    {"sandbox", true, do_sandbox,
+        "a private sandbox, where all cells go from then on; sandbox processes: pods without "
+        "images"},
     {"gpus", false, do_gpus, "the nodes, what pods have asked of them, and who holds their GPUs"},
     {"explain", true, do_explain, "the fields of its kind; explain spec.template: one of them"},
 };

@@ -200,6 +200,29 @@ void remote_interrupt(bench *b)
     bench_say(b, SAYS_INTERRUPTING);
 }
 
+static void on_sandbox(void *arg, const cJSON *reply)
+{
+    bench *b = arg;
+    on_reply(b, reply);
+    if (!json_bool_or(reply, "ok", false))
+        return;
+    bench_say(b, "%s",
+        json_bool_or(reply, "there", false)
+            ? "this kernel has its sandbox already"
+            : "the sandbox is there: cells and tables go to it now; it ends with the kernel");
+}
+
+void remote_sandbox(bench *b, bool processes)
+{
+    if (!remote_ready(b, true))
+        return;
+    cJSON *m = message_new(MESSAGE_sandbox);
+    if (processes)
+        json_set_bool(m, "processes", true);
+    client_request(b->client, m, on_sandbox, b);
+    bench_say(b, "the sandbox is starting");
+}
+
 void remote_restart(bench *b)
 {
     if (!b->client && str_eq(b->state, "gone")) {

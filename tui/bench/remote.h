@@ -13,6 +13,8 @@ bool remote_execute(bench *b, size_t from, size_t to); // false: none of them ca
 int remote_execute_stale(bench *b);
 void remote_clear(bench *b, size_t from, size_t to); // clears their outputs
 void remote_interrupt(bench *b);
+// Asks for a private sandbox of the kernel; processes: its pods are plain processes.
+void remote_sandbox(bench *b, bool processes);
 // Asks a display to act on one of its rows ("uid", may be NULL); words: what was typed with it,
 // NULL without. `done` gets a successful reply (an error is shown already) as long as the workbench
 // lives, whichever view is then on top.

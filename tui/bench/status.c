@@ -127,6 +127,12 @@ void bench_away(const bench *b, bool brief, buf *out)
         buf_fmt(out, ": %s", why);
 }
 
+bool bench_in_sandbox(const bench *b, bool *processes)
+{
+    *processes = json_bool_or(b->cluster, "processes", false);
+    return json_bool_or(b->cluster, "sandbox", false);
+}
+
 static void cluster_text(const bench *b, buf *out)
 {
     const char *context = json_str(b->cluster, "context"), *ns = json_str(b->cluster, "namespace");

@@ -216,6 +216,8 @@ static int on_cluster(fold *f, const cJSON *r, err *e)
 {
     cJSON_Delete(f->cluster);
     f->cluster = cJSON_Duplicate(r, true);
+    if (f->first && json_bool_or(r, "sandbox", false)) // a person may have started it later
+        json_set_bool(f->first, "sandbox", true);
     return 0;
 }
 

@@ -167,6 +167,17 @@ static int ask_gate(void *arg, const struct question *question, err *e)
     return str_eq(answer, "always") ? 2 : str_eq(answer, "yes");
 }
 
+// Do programs of the cell get the way to the cluster? Nothing tells what they do there.
+static bool lends_cluster(effects *fx, const turn *t)
+{
+    pthread_mutex_lock(&fx->env_lock);
+    char **env = strv_dup((const char *const *)fx->env);
+    pthread_mutex_unlock(&fx->env_lock);
+    bool lends = call_may_use_cluster(fx, t, (const char *const *)env);
+    strv_free(env);
+    return lends;
+}
+
 static int pass_gate(effects *fx, turn *t, effect which, const struct about *about, err *e)
 {
     // the other effects are never asked for
@@ -187,7 +198,12 @@ static int pass_gate(effects *fx, turn *t, effect which, const struct about *abo
         .details = details,
         .ask = ask_gate,
         .arg = &(struct asker){fx, t}};
-    return gate_pass(fx->gate, &request, e);
+    int passed = gate_pass(fx->gate, &request, e);
+    if (passed == 0 && elsewhere)
+        effects_note_reached(fx, about->what, where);
+    else if (passed == 0 && lends_cluster(fx, t))
+        effects_note_reached(fx, about->what, "a cell that declares effects on the cluster");
+    return passed;
 }
 
 bool call_lends_cluster(call *c, bool may_ask)

@@ -53,6 +53,7 @@ effects *effects_new(const struct effects_spec *spec, err *e)
     effects *fx = mem_alloc(sizeof *fx);
     fx->spec = *spec;
     fx->gate = g;
+    atomic_init(&fx->in_sandbox, spec->sandbox);
     fx->env = strv_dup(spec->env);
     surround(fx, strv_dup(spec->env), &spec->cluster, spec->cluster.kubeconfig);
     fx->ledger = ledger_new();
@@ -85,6 +86,7 @@ void effects_free(effects *fx)
     free(fx->run);
     free(fx->notebook);
     free(fx->commit);
+    free(atomic_load(&fx->reached));
     free(fx->refusing_kubeconfig);
     free_surroundings(fx);
     free(fx);
@@ -113,7 +115,7 @@ char *effects_guarded(call *c, const char *context)
     const effects *fx = c->effects;
     AUTO_JSON *where = !context && fx->spec.where ? fx->spec.where(c) : NULL;
     const char *name = context ? context : json_str(where, "context");
-    if (!name || fx->spec.sandbox)
+    if (!name || effects_in_sandbox(fx))
         return NULL;
     for (const char *const *p = fx->spec.protect; p && *p; p++)
         if (fnmatch(*p, name, 0) == 0)
@@ -131,9 +133,32 @@ void effects_use_sandbox(effects *fx, const char *kubeconfig)
     const struct surroundings *now = atomic_load(&fx->around);
     struct call_cluster cluster = now->cluster;
     cluster.context = NULL;
+    if (!fx->spec.sandbox) // what was said belongs to the cluster before
+        cluster.namespace_ = cluster.registry = NULL;
     surround(fx, strv_dup((const char *const *)now->env), &cluster, kubeconfig);
     fx->has_sandbox = true;
-    place_find(fx->place);
+    atomic_store(&fx->in_sandbox, true);
+    atomic_store(&fx->cluster_recorded, false);
+    place_moved(fx->place);
+}
+
+bool effects_in_sandbox(const effects *fx)
+{
+    return atomic_load(&fx->in_sandbox);
+}
+
+void effects_note_reached(effects *fx, const char *what, const char *where)
+{
+    if (effects_reached(fx) || effects_in_sandbox(fx))
+        return;
+    char *none = NULL, *text = str_fmt("%s in %s", what, where);
+    if (!atomic_compare_exchange_strong(&fx->reached, &none, text))
+        free(text);
+}
+
+const char *effects_reached(const effects *fx)
+{
+    return atomic_load(&fx->reached);
 }
 
 // Variables that a cell has set are not the old terminal's, and stay.
@@ -154,7 +179,7 @@ bool effects_use_terminal(effects *fx, const cJSON *environment, const char *kub
 {
     const struct surroundings *before = atomic_load(&fx->around);
     char **env = strv_dup((const char *const *)before->env);
-    bool stays = fx->spec.sandbox || fx->spec.kubeconfig_given;
+    bool stays = effects_in_sandbox(fx) || fx->spec.kubeconfig_given;
     bool moves = !stays && !str_eq(before->kubeconfig, kubeconfig);
     const cJSON *v;
     cJSON_ArrayForEach(v, environment)

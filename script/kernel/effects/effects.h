@@ -73,6 +73,9 @@ typedef struct effects {
                           // for this run
     char *refusing_kubeconfig; // kubeconfig for children of cells that do not declare the cluster
     bool has_sandbox;          // the private sandbox is ready
+    atomic_bool in_sandbox;    // the cluster is the private sandbox, also while that starts
+    bool plain_pods;           // its pods are plain processes; constant once it is ready
+    _Atomic(char *) reached;   // the first effect elsewhere and where it was; NULL: none
 
     // Calls a function of script/api while a binding runs on the Lua thread (call_serve).
     int (*serve)(void *arg, const char *hook, const cJSON *args, cJSON **result, err *e);
@@ -111,12 +114,18 @@ void effects_free(effects *fx);
 // Takes over ledger and salt of the journal that is continued. parameters: this run's; earlier
 // trials count only if they had the same ones.
 void effects_load_past(effects *fx, const fold *past, const cJSON *parameters);
-// Call it when the private sandbox is ready: it becomes the cluster. Returns the name of the
-// context (NULL: the chosen one) if it is protected, new; else NULL.
+// Returns the name of the context (NULL: the chosen one) if it is protected, new; else NULL.
 char *effects_guarded(call *c, const char *context);
 bool effects_await_sandbox(const effects *fx); // a private sandbox was asked for, and is not ready
                                                // yet
+// Call it when the private sandbox is ready: it becomes the cluster, whatever was it before.
 void effects_use_sandbox(effects *fx, const char *kubeconfig);
+// Is the cluster a private sandbox? For any thread.
+bool effects_in_sandbox(const effects *fx);
+// Notes that an effect elsewhere is about to be made, for effects_reached. For any thread.
+void effects_note_reached(effects *fx, const char *what, const char *where);
+// The first of them, "create Job pi in context prod, namespace default", borrowed; NULL: none.
+const char *effects_reached(const effects *fx);
 // On the loop's thread, while no cell runs: another terminal has joined. environment: values by
 // name, null for a variable that it does not have; variables that cells have set stay. kubeconfig:
 // the terminal's path; NULL: none. A kubeconfig that was given for the run, and a private sandbox,

@@ -39,7 +39,7 @@ void place_free(place *p)
 
 static bool is_sandbox(const place *p)
 {
-    return p->effects->spec.sandbox;
+    return effects_in_sandbox(p->effects);
 }
 
 // Emits the event without the lock: the outbox may make a thread wait for the loop's thread, which
@@ -51,6 +51,8 @@ static cJSON *event_of(const place *p)
     json_set_str(event, "namespace", json_str(p->cluster, "namespace"));
     json_set_str(event, "server", json_str(p->cluster, "server"));
     json_set_bool(event, "sandbox", is_sandbox(p));
+    if (is_sandbox(p) && p->effects->plain_pods)
+        json_set_bool(event, "processes", true);
     json_set_str(event, "away", p->away);
     if (p->heard)
         json_set_int(event, "heard", p->heard);
@@ -84,6 +86,18 @@ void place_find(place *p)
 {
     pthread_mutex_lock(&p->lock);
     cJSON *event = look(p) ? event_of(p) : NULL;
+    pthread_mutex_unlock(&p->lock);
+    emit(p, event);
+}
+
+void place_moved(place *p)
+{
+    pthread_mutex_lock(&p->lock);
+    free(STEAL(p->away));
+    p->heard = 0;
+    cJSON_Delete(STEAL(p->cluster));
+    look(p);
+    cJSON *event = event_of(p);
     pthread_mutex_unlock(&p->lock);
     emit(p, event);
 }

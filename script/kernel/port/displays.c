@@ -621,6 +621,11 @@ size_t displays_live(const displays *all)
     return n;
 }
 
+bool displays_any(const displays *all)
+{
+    return all->first != NULL;
+}
+
 bool displays_is_endable(const display *d)
 {
     return !d->ended && (d->on_end || !d->held);

@@ -62,6 +62,7 @@ cJSON *displays_followed(displays *all, const char *in_cell, const char *branch,
 void displays_unfollow(displays *all, const char *in_cell, const char *branch);
 
 // On the loop's thread:
+bool displays_any(const displays *all);    // is one live, peeks included?
 size_t displays_live(const displays *all); // how many are live; peeks are not counted
 bool displays_keep(const displays *all);   // does one of them keep the kernel alive?
 // At the end of a headless run: lets displays read what there is, and close. Those of the cell

@@ -58,14 +58,15 @@ static void compare_cluster(const kernel *k, const cJSON *wants, cJSON *texts)
     AUTO_JSON *at = place_known(k->effects->place);
     const char *context = o->cluster.context ? o->cluster.context : json_str(at, "context");
     const char *ns = o->cluster.namespace_ ? o->cluster.namespace_ : json_str(at, "namespace");
-    if (o->sandbox)
+    bool sandboxed = effects_in_sandbox(k->effects);
+    if (sandboxed)
         context = "its sandbox";
     compare_text(wants, "context", context, texts);
     compare_text(wants, "namespace", ns, texts);
     compare_text(
-        wants, "kubeconfig", o->sandbox ? "that of its sandbox" : around->kubeconfig, texts);
+        wants, "kubeconfig", sandboxed ? "that of its sandbox" : around->kubeconfig, texts);
     compare_text(wants, "registry", o->cluster.registry, texts);
-    if (json_bool_or(wants, "sandbox", false) && !o->sandbox)
+    if (json_bool_or(wants, "sandbox", false) && !sandboxed)
         add(texts, mem_strdup("--sandbox: it has none"));
 }
 

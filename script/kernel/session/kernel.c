@@ -13,7 +13,6 @@
 #include "script/kernel/cells/compile.h"
 #include "script/kernel/port/secrets.h"
 #include "script/kernel/process/guard.h"
-#include "script/kernel/process/sandbox.h"
 #include "script/kernel/session/file/filewatch.h"
 #include "script/kernel/session/file/left.h"
 #include "script/kernel/session/life.h"
@@ -22,6 +21,7 @@
 #include "script/kernel/session/requests.h"
 #include "script/kernel/session/room.h"
 #include "script/kernel/session/running.h"
+#include "script/kernel/session/sandboxing.h"
 #include "script/kernel/session/state.h"
 #include "script/protocol/message.h"
 
@@ -351,41 +351,6 @@ static void on_run_timeout(void *arg)
     running_time_out(arg);
 }
 
-static void on_sandbox_ready(void *arg, const char *kubeconfig, const err *why)
-{
-    kernel *k = arg;
-    if (!kubeconfig) {
-        life_end(k, 1, why->text);
-        return;
-    }
-    k->waiting_for_sandbox = false;
-    effects_use_sandbox(k->effects, kubeconfig);
-    running_go_on(k);
-}
-
-static void on_sandbox_died(void *arg, const err *why)
-{
-    kernel *k = arg;
-    place_lost(k->effects->place, why->text);
-}
-
-static int open_sandbox(kernel *k, err *e)
-{
-    static const struct sandbox_ops ops = {.ready = on_sandbox_ready, .died = on_sandbox_died};
-    const struct kernel_options *o = k->options;
-    if (!o->sandbox)
-        return 0;
-    struct sandbox_spec spec = {.loop = k->loop,
-        .program = o->sandbox,
-        .images = o->paths.images,
-        .runtime = o->runtime,
-        .env = (const char *const *)k->effects->env,
-        .processes = o->processes};
-    k->waiting_for_sandbox = true;
-    k->sandbox = sandbox_start(&spec, &ops, k, e);
-    return k->sandbox ? 0 : -1;
-}
-
 static void watch_signals(kernel *k)
 {
     static const int signums[ARRAY_LEN(k->signals)] = {SIGINT, SIGTERM, SIGHUP};
@@ -410,7 +375,7 @@ static int open_all(kernel *k, err *e)
     CLEANUP(parameters_done) struct parameters parameters = {0};
     if (open_document(k, &parameters, e) < 0 || kernel_lock(k, o->notebook, &k->lock, e) < 0 ||
         open_journal(k, &parameters, e) < 0 || write_refusing_kubeconfig(k, e) < 0 ||
-        open_sandbox(k, e) < 0)
+        sandboxing_open(k, e) < 0)
         return -1;
     k->interp = interp_new(&k->interp_options, &running_ops, k, e);
     if (o->headless && k->interp)
@@ -527,7 +492,7 @@ static effects *effects_of(const kernel *k, err *e)
         .allow_protected = o->allow_protected,
         .read_only = o->read_only,
         .headless = o->headless,
-        .sandbox = o->sandbox != NULL,
+        .sandbox = o->sandbox,
         .runtime = o->runtime,
         .remove_at_end = guard_remove_at_end,
         .removed = guard_removed,
@@ -579,12 +544,6 @@ static void free_timers(kernel *k)
             loop_signal_free(k->signals[i]);
 }
 
-static void drop_sandbox(void *arg)
-{
-    kernel *k = arg;
-    k->sandbox = NULL;
-}
-
 static void remove_refusing_kubeconfig(kernel *k)
 {
     if (k->kubeconfig_owner < 0)
@@ -601,7 +560,7 @@ void kernel_free(kernel *k)
     actions_free(STEAL(k->actions));
     lookups_free(STEAL(k->lookups));
     record_done(k);
-    sandbox_stop(k->sandbox, drop_sandbox, k);
+    sandboxing_close(k);
     room_done(k);
     filewatch_close(k->watch);
     if (k->effects)

@@ -35,10 +35,14 @@ struct kernel_options {
     const char *seed;              // of math.random, an integer; NULL: the continued run's, or a
                                    // new one
     const char *const *env;        // environment of the children
-    const char *self;    // path of firesteel-kernel, which refuses credentials to children
-    const char *runtime; // a folder of this user alone, for files of this process
-    bool processes;      // the sandbox runs its pods as plain processes
-    const char *sandbox; // path of firesteel-sandbox if a private one is wanted, else NULL
+    const char *self;            // path of firesteel-kernel, which refuses credentials to children
+    const char *runtime;         // a folder of this user alone, for files of this process
+    bool processes;              // the sandbox runs its pods as plain processes
+    bool sandbox;                // a private sandbox is wanted from the start
+    const char *sandbox_program; // path of firesteel-sandbox; NULL: it is not installed
+    // Do pods of images run here? -1: the error says why not. It gets images_arg.
+    int (*takes_images)(void *arg, err *e);
+    void *images_arg;
     const struct binding *const *bindings; // tables, NULL-terminated
     const struct display_action *actions;  // actions on displays; the end has no name
     // Finds the cluster, {context, namespace, server}, without using the network; new, NULL when
@@ -65,6 +69,11 @@ struct kernel_options {
     bool detach;            // headless, but starts at once and outlives its client
     bool bound;             // ends with its owner, whatever it holds; edits are lost
 };
+
+// What stands behind the journal's path in the note that a kernel with a private sandbox leaves its
+// guard before a restart (guard_leave_note): the next one has a sandbox, too.
+#define KERNEL_NOTE_SANDBOX   "\nsandbox"
+#define KERNEL_NOTE_PROCESSES KERNEL_NOTE_SANDBOX "=processes"
 
 // Returns the exit code of the run, or GUARD_RESTART; -1 when it could not start (see e).
 int kernel_run(const struct kernel_options *options, err *e);

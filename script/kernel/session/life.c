@@ -162,7 +162,7 @@ static void emit_end(kernel *k)
     json_set_int(event, "ok", k->counts.ok);
     json_set_int(event, "failed", k->counts.failed);
     json_set_int(event, "cancelled", k->counts.cancelled);
-    if (k->options->sandbox)
+    if (effects_in_sandbox(k->effects))
         ledger_forget_left(k->effects->ledger);
     json_set_int(event, "left", (int64_t)ledger_left(k->effects->ledger));
     if (!k->options->headless && !k->discards && !document_saved(k->document))
@@ -307,7 +307,12 @@ void life_abandon(kernel *k, int exit_code)
 
 void life_restart(kernel *k)
 {
-    guard_leave_note(journal_path(port_journal(k->port)));
+    bool sandboxed = effects_in_sandbox(k->effects);
+    AUTO_FREE char *note = str_fmt("%s%s", journal_path(port_journal(k->port)),
+        !sandboxed               ? ""
+        : k->effects->plain_pods ? KERNEL_NOTE_PROCESSES
+                                 : KERNEL_NOTE_SANDBOX);
+    guard_leave_note(note);
     if (k->running)
         life_abandon(k, GUARD_RESTART);
     else

@@ -10,6 +10,7 @@
 #include "script/kernel/session/joining.h"
 #include "script/kernel/session/life.h"
 #include "script/kernel/session/running.h"
+#include "script/kernel/session/sandboxing.h"
 #include "script/kernel/session/saving.h"
 
 #include <string.h>
@@ -35,7 +36,7 @@ static cJSON *holds(const kernel *k)
     cJSON *all = cJSON_CreateObject();
     json_set_int(all, "variables", (int64_t)hashset_count(k->variables));
     json_set_int(all, "live", (int64_t)displays_live(k->displays));
-    if (k->options->sandbox)
+    if (effects_in_sandbox(k->effects))
         json_set_bool(all, "sandbox", true);
     return all;
 }
@@ -426,6 +427,7 @@ static request_fn *const requests[] = {
     [MESSAGE_read] = read_spool,
     [MESSAGE_act] = act,
     [MESSAGE_look] = look,
+    [MESSAGE_sandbox] = sandboxing_ask,
     [MESSAGE_clear] = clear,
     [MESSAGE_resize] = resize,
     [MESSAGE_shutdown] = shut_down,

@@ -9,6 +9,7 @@
 #include "script/kernel/effects/glances.h"
 #include "script/kernel/session/life.h"
 #include "script/kernel/session/record.h"
+#include "script/kernel/session/sandboxing.h"
 #include "script/kernel/session/when.h"
 #include "script/protocol/message.h"
 
@@ -766,7 +767,7 @@ void running_interrupt(kernel *k, enum failure why)
     bool cleanups = k->running && !k->interrupted && port_keeps(k->port);
     k->cut |= forget_queue(k, cleanups);
     if (!k->running) {
-        if (k->started_all || k->waiting_for_sandbox)
+        if (k->started_all || (k->waiting_for_sandbox && !sandboxing_starts(k)))
             life_end(k, failure_exit(why), k->given_up ? k->given_up : "interrupted");
         return;
     }

@@ -67,8 +67,10 @@ struct kernel {
     struct {
         int ok, failed, cancelled;
     } counts;
-    bool greeted;             // a client has said hello
-    bool started_all;         // a headless run has queued its cells; it ends after them
+    bool greeted;     // a client has said hello
+    bool started_all; // a headless run has queued its cells; it ends after them
+    struct sandbox_request
+        *sandbox_request;     // a client waits for it (sandboxing.c); NULL: none does
     bool waiting_for_sandbox; // waits for the sandbox before it executes a cell
     bool waiting_for_git;     // waits a moment for git's answer before it executes a cell
     bool said_busy, wedged, run_timed_out;
