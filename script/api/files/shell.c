@@ -63,6 +63,7 @@ static char *title(const cJSON *args)
 
 static char **environment(call *c, const cJSON *args)
 {
+    call_note_programs(c);
     char **env = strv_dup(call_env(c));
     const cJSON *extra = json_get(args, "env");
     for (const cJSON *v = extra ? extra->child : NULL; v; v = v->next) {

@@ -133,6 +133,9 @@ const char *call_notebook(call *c);
 const char *call_commit(call *c);
 const char *const *call_env(
     call *c); // environment for children, with %env and the gate's KUBECONFIG
+// Call it before a program starts that a cell has named: if its cell may use the cluster, nobody
+// knows what the program does there (effects_reached).
+void call_note_programs(call *c);
 // May the cell's programs use the cluster by themselves? Its effects= decides. In a notebook from
 // elsewhere, where no cell declares anything, --allow decides, or a person, who is asked if
 // `may_ask`.

@@ -167,17 +167,6 @@ static int ask_gate(void *arg, const struct question *question, err *e)
     return str_eq(answer, "always") ? 2 : str_eq(answer, "yes");
 }
 
-// Do programs of the cell get the way to the cluster? Nothing tells what they do there.
-static bool lends_cluster(effects *fx, const turn *t)
-{
-    pthread_mutex_lock(&fx->env_lock);
-    char **env = strv_dup((const char *const *)fx->env);
-    pthread_mutex_unlock(&fx->env_lock);
-    bool lends = call_may_use_cluster(fx, t, (const char *const *)env);
-    strv_free(env);
-    return lends;
-}
-
 static int pass_gate(effects *fx, turn *t, effect which, const struct about *about, err *e)
 {
     // the other effects are never asked for
@@ -201,12 +190,10 @@ static int pass_gate(effects *fx, turn *t, effect which, const struct about *abo
     int passed = gate_pass(fx->gate, &request, e);
     if (passed == 0 && elsewhere)
         effects_note_reached(fx, about->what, where);
-    else if (passed == 0 && lends_cluster(fx, t))
-        effects_note_reached(fx, about->what, "a cell that declares effects on the cluster");
     return passed;
 }
 
-bool call_lends_cluster(call *c, bool may_ask)
+static bool lends_cluster(call *c, bool may_ask)
 {
     const unsigned elsewhere = 1u << EFFECT_CLUSTER | 1u << EFFECT_DESTRUCTIVE;
     effects *fx = c->effects;
@@ -218,6 +205,24 @@ bool call_lends_cluster(call *c, bool may_ask)
         .what =
             (char *)"let programs of this notebook, which declares no effects, use the cluster"};
     return pass_gate(fx, c->turn, EFFECT_CLUSTER, &about, &(err){0}) == 0;
+}
+
+void call_note_programs(call *c)
+{
+    effects *fx = c->effects;
+    if (!call_may_use_cluster(fx, c->turn, call_env(c)))
+        return;
+    AUTO_JSON *details = place_effect(fx->place, EFFECT_CLUSTER, &(struct about){0});
+    AUTO_FREE char *where = place_text(details);
+    effects_note_reached(fx, "programs of a cell with effects=\"cluster\"", where);
+}
+
+bool call_lends_cluster(call *c, bool may_ask)
+{
+    bool lends = lends_cluster(c, may_ask);
+    if (lends)
+        call_note_programs(c);
+    return lends;
 }
 
 int call_local_gate(effects *fx, turn *t, const char *what, err *e)
