@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The session's private sandbox: started with the kernel, or later by a person, and stopped with it.
-// Everything runs on the loop's thread; the session owns the sandbox.
+// The session's private sandbox: started with the kernel, or later by a person, and stopped with
+// it. Everything runs on the loop's thread; the session owns the sandbox.
 #pragma once
 #include "script/kernel/session/state.h"
 
