@@ -15,7 +15,7 @@ void place_free(place *p);
 // On the loop's thread: finds the cluster, without using the network, and reports it. Call it again
 // when the cluster was unknown, or may have changed.
 void place_find(place *p);
-// The cluster is another one now: finds it, and forgets how the one before was reached.
+// The cluster has changed: finds it, and forgets how the one before was reached.
 void place_moved(place *p);
 // Reports whether the server was reached (`why` NULL, or code ERR_NONE) or not. heard_wall: when it
 // was last reached, wall ns; 0: as this place knows.

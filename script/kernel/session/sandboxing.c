@@ -133,20 +133,23 @@ static int check_still(const kernel *k, err *e)
 static int check_images(const kernel *k, err *e)
 {
     const struct kernel_options *o = k->options;
-    if (!o->takes_images || o->takes_images(o->images_arg, e) == 0)
+    err why = {0};
+    if (!o->takes_images || o->takes_images(o->images_arg, &why) == 0)
         return 0;
-    return err_set(e, ERR_REFUSED, ":sandbox processes runs pods as plain processes; %.*s",
-        (int)sizeof e->text - 80, e->text);
+    err_set(e, ERR_REFUSED, ":sandbox processes runs pods as plain processes; %s", why.text);
+    return -1;
 }
 
 int sandboxing_ask(kernel *k, peer *p, const cJSON *message, cJSON **reply, err *e)
 {
     bool processes = json_bool_or(message, "processes", false);
-    place_why_lost(k->effects->place, e);
+    err lost = {0};
+    place_why_lost(k->effects->place, &lost);
     if (k->stopping)
         return err_set(e, ERR_UNAVAILABLE, "the run is over");
-    if (k->sandbox && e->code)
-        return err_wrap(e, "00 starts another kernel, with a sandbox");
+    if (k->sandbox && lost.code)
+        return err_set(
+            e, ERR_FAILED, "%s; 00 starts another kernel, with a new sandbox", lost.text);
     if (k->sandbox && k->waiting_for_sandbox)
         return err_set(e, ERR_UNAVAILABLE, "the sandbox is starting");
     if (k->sandbox) {
