@@ -123,6 +123,7 @@ def test_the_edited_line_stays_where_it_is_while_output_grows_above(t):
             a.type(word)
             a.wait(word + "x = 1")
             places.add(a.cursor()[1])
+            a.wait("│ line ")
             number = max(int(row.split("line ")[1]) for row in a.screen() if "│ line " in row)
             a.wait(f"line {number + 2}")
         assert len(places) == 1, places
