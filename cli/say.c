@@ -85,9 +85,9 @@ void say_tone(const struct cli *cli, enum tone t)
         fputs(codes[t], stdout);
 }
 
-void say_redraw(void)
+void say_redraw(FILE *to)
 {
-    fputs("\r\033[2K", stdout);
+    fputs("\r\033[2K", to);
 }
 
 void say_program(const struct cli *cli)

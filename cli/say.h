@@ -24,7 +24,7 @@ void say_file(const char *bytes, size_t n);
 // Colours by meaning, valid up to the next tone; none if colours are off.
 enum tone { TONE_PLAIN, TONE_BOLD, TONE_DIM, TONE_GOOD, TONE_BAD, TONE_WARN };
 void say_tone(const struct cli *cli, enum tone t);
-// Returns to the start of the terminal's current line.
-void say_redraw(void);
+// Empties the terminal's current line, and returns to its start.
+void say_redraw(FILE *to);
 // Prints "firesteel: " to standard error, coloured if allowed.
 void say_program(const struct cli *cli);

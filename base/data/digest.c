@@ -73,7 +73,7 @@ void digest_short(const uint8_t digest[SHA256_SIZE], char digits[SHA256_SHORT])
     shorten(hex, digits);
 }
 
-int sha256_fd(int fd, const char *path, sha256_go_on *go_on, void *arg, int64_t *size,
+int sha256_fd(int fd, const char *path, const struct work_watch *watch, int64_t *size,
     char hex[SHA256_HEX], err *e)
 {
     struct stat st;
@@ -89,8 +89,9 @@ int sha256_fd(int fd, const char *path, sha256_go_on *go_on, void *arg, int64_t 
         if (n > 0) {
             sha256_update(&h, chunk, (size_t)n);
             *size += n;
+            work_step(work_of(watch), n);
         }
-        goes_on = !go_on || go_on(arg);
+        goes_on = work_goes_on(watch);
     }
     if (!goes_on)
         return err_set(e, ERR_CANCELLED, "interrupted while %s was read", path);
@@ -103,12 +104,12 @@ int sha256_fd(int fd, const char *path, sha256_go_on *go_on, void *arg, int64_t 
 }
 
 int sha256_read(
-    const char *path, sha256_go_on *go_on, void *arg, int64_t *size, char hex[SHA256_HEX], err *e)
+    const char *path, const struct work_watch *watch, int64_t *size, char hex[SHA256_HEX], err *e)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return err_errno(e, errno, "cannot read %s", path);
-    int status = sha256_fd(fd, path, go_on, arg, size, hex, e);
+    int status = sha256_fd(fd, path, watch, size, hex, e);
     close(fd);
     return status;
 }
@@ -116,7 +117,7 @@ int sha256_read(
 int sha256_file(const char *path, char hex[SHA256_HEX], err *e)
 {
     int64_t size;
-    return sha256_read(path, NULL, NULL, &size, hex, e);
+    return sha256_read(path, NULL, &size, hex, e);
 }
 
 void hmac_sha256(

@@ -3,6 +3,7 @@
 // A digest is a plain value; nothing is owned.
 #pragma once
 #include "base/err.h"
+#include "base/work.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,14 +27,13 @@ void sha256_short(const void *bytes, size_t n, char digits[SHA256_SHORT]);
 void digest_short(const uint8_t digest[SHA256_SIZE], char digits[SHA256_SHORT]);
 // The digest of a regular file's content.
 int sha256_file(const char *path, char hex[SHA256_HEX], err *e);
-// The same, and its size. go_on (may be NULL) is called between chunks; if it returns false,
-// reading ends with ERR_CANCELLED.
-typedef bool sha256_go_on(void *arg);
+// The same, and its size. The watch (may be NULL) counts bytes; if it stops, reading ends with
+// ERR_CANCELLED.
 int sha256_read(
-    const char *path, sha256_go_on *go_on, void *arg, int64_t *size, char hex[SHA256_HEX], err *e);
+    const char *path, const struct work_watch *watch, int64_t *size, char hex[SHA256_HEX], err *e);
 
 // The same for what is left of an open regular file; path is for errors.
-int sha256_fd(int fd, const char *path, sha256_go_on *go_on, void *arg, int64_t *size,
+int sha256_fd(int fd, const char *path, const struct work_watch *watch, int64_t *size,
     char hex[SHA256_HEX], err *e);
 
 void hmac_sha256(

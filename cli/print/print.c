@@ -61,7 +61,7 @@ void printer_clear(printer *p)
 {
     if (!p->drawn)
         return;
-    say_redraw();
+    say_redraw(stdout);
     p->drawn = false;
 }
 
@@ -76,7 +76,7 @@ static void draw(printer *p, const char *text, size_t n)
         used += len ? len : 1;
         columns++;
     }
-    say_redraw();
+    say_redraw(stdout);
     say(stdout, "    ");
     say_text(p->cli, stdout, text, used);
     fflush(stdout);

@@ -42,6 +42,7 @@ static void on_signal(void *arg, int signum)
     struct run *r = arg;
     if (r->form == FORM_PLAIN) {
         printer_clear(r->printer);
+        bar_clear(r->bar);
         static const char *const said[] = {
             "interrupting; once more stops the kernel", "stopping", "killing it"};
         say(stderr, "firesteel: %s\n", said[r->interrupts < 2 ? r->interrupts : 2]);
@@ -74,11 +75,40 @@ static void on_welcome(struct run *r, const cJSON *message)
     loop_stop(r->loop);
 }
 
+// Long work is no part of the run. As JSON it is printed once a second, and its end.
+static void on_progress(struct run *r, const cJSON *message)
+{
+    size_t n;
+    const char *line = client_line(r->client, &n);
+    int64_t id = json_int_or(message, "id", 0), now = clock_mono();
+    bool ended = json_bool_or(message, "ended", false);
+    if (r->form == FORM_JSON) {
+        if (ended || now - r->told_working >= CLOCK_SEC) {
+            say_json_line(line, n);
+            r->told_working = ended ? r->told_working : now;
+        }
+        return;
+    }
+    if (ended) {
+        bar_end(r->bar, id);
+        return;
+    }
+    printer_clear(r->printer);
+    bar_show(r->bar, id,
+        &(struct bar_work){json_str_or(message, "what", ""), json_str_or(message, "text", ""),
+            (double)json_int_or(message, "done", 0), (double)json_int_or(message, "total", 0),
+            json_get(message, "elapsed") ? json_get(message, "elapsed")->valuedouble : 0});
+}
+
 static void on_event(void *arg, message_type type, const cJSON *message)
 {
     struct run *r = arg;
     if (type == MESSAGE_welcome) {
         on_welcome(r, message);
+        return;
+    }
+    if (type == MESSAGE_progress) {
+        on_progress(r, message);
         return;
     }
     if (!json_get(message, "seq") || r->detach)
@@ -88,8 +118,10 @@ static void on_event(void *arg, message_type type, const cJSON *message)
     const char *line = client_line(r->client, &n);
     if (r->form == FORM_JSON)
         say_json_line(line, n);
-    else if (r->form == FORM_PLAIN)
+    else if (r->form == FORM_PLAIN) {
+        bar_clear(r->bar);
         printer_event(r->printer, message);
+    }
     r->ended = fold_state(r->fold) != RUN_RUNNING; // a resumed run ends again
     r->unsaved |= type == MESSAGE_state && r->reports;
     if (type == MESSAGE_end) {
@@ -179,6 +211,7 @@ void run_close(struct run *r)
     if (r->loop)
         loop_free(r->loop);
     printer_free(r->printer);
+    bar_free(r->bar);
     fold_free(r->fold);
     notebook_free(r->checked);
     free(r->spool_dir);
@@ -222,6 +255,7 @@ static void add_signal(int code, buf *out)
 
 static int finish(struct run *r, int code)
 {
+    bar_clear(r->bar);
     if (!r->welcome && code > 0 && code < 128) { // it never began: the kernel itself has printed
                                                  // why
         tell_said(r);
@@ -280,6 +314,7 @@ int run_conduct(struct run *r, const struct launch *launch, err *e)
     if (r->checked)
         fold_expect(r->fold, STEAL(r->checked));
     r->printer = printer_new(r->cli, r->fold);
+    r->bar = bar_new(r->cli);
     r->loop = loop_new(e);
     if (!r->loop || !listen_to_signals(r, e) || launch_kernel(launch, &r->guard, &fd, e) < 0)
         return cli_error(r->cli, e);

@@ -3,6 +3,7 @@
 // (conduct.c), and the rounds of --stale (runstale.c).
 #pragma once
 #include "base/loop/loop.h"
+#include "cli/bar.h"
 #include "cli/cli.h"
 #include "cli/print/print.h"
 #include "cli/run/again.h"
@@ -22,6 +23,8 @@ struct run {
     notebook *checked; // the document as it was checked; NULL: it has no file
     fold *fold;
     printer *printer;
+    bar *bar;             // of long work
+    int64_t told_working; // mono ns: when such work was last printed as JSON
     loop_timer *patience;
     loop_timer *saver;
     bool saved;   // just now: reports are not saved again before `saver` ends

@@ -41,6 +41,10 @@
     X(struct archive *, archive_read_new, (void), ())                                              \
     X(int, archive_read_next_header, (struct archive * a, struct archive_entry * *b), (a, b))      \
     X(int, archive_read_next_header2, (struct archive * a, struct archive_entry * b), (a, b))      \
+    X(int, archive_read_open,                                                                      \
+        (struct archive * a, void *b, archive_open_callback *c, archive_read_callback *d,          \
+            archive_close_callback *e),                                                            \
+        (a, b, c, d, e))                                                                           \
     X(int, archive_read_open_fd, (struct archive * a, int b, size_t c), (a, b, c))                 \
     X(int, archive_read_support_filter_all, (struct archive * a), (a))                             \
     X(int, archive_read_support_filter_gzip, (struct archive * a), (a))                            \

@@ -36,6 +36,7 @@ struct entry {
     char *name;                    // ENTRY_FILE from a folder: that folder; NULL: source is opened
     size_t folder;                 // of layer.folders
     buf bytes;                     // ENTRY_BYTES
+    int64_t size;                  // ENTRY_FILE: when it was added
     size_t order;                  // order of adding: of two entries with the same path the later
                                    // stays
     char sum[SHA256_HEX];          // of the content, after hashing
@@ -53,6 +54,7 @@ struct layer {
     unsigned uid, gid; // for entries added from now on
     mode_t mode;       // 0: the usual
     const struct layer_told *told;
+    const struct work_watch *watch;
     bool bare;
 };
 
@@ -117,6 +119,11 @@ void layer_tells(layer *l, const struct layer_told *to)
     l->told = to;
 }
 
+void layer_watched(layer *l, const struct work_watch *watch)
+{
+    l->watch = watch;
+}
+
 void layer_bare(layer *l)
 {
     l->bare = true;
@@ -147,6 +154,7 @@ static struct entry *add_file(layer *l, const char *path, const char *source, co
 {
     struct entry *x = add(l, ENTRY_FILE, path, st->st_mode & 0111 ? 0755 : 0644);
     x->source = mem_strdup(source);
+    x->size = st->st_size;
     return x;
 }
 
@@ -337,8 +345,7 @@ static int hash_content(const layer *l, struct entry *x, err *e)
         return 0;
     const struct layer_told *t = x->told;
     AUTO_FD fd = open_source(l, x, e);
-    if (fd < 0 ||
-        sha256_fd(fd, x->source, t ? t->go_on : NULL, t ? t->arg : NULL, &size, x->sum, e))
+    if (fd < 0 || sha256_fd(fd, x->source, l->watch, &size, x->sum, e))
         return -1;
     if (t)
         t->fn(t->arg, x->source, size, x->sum);
@@ -361,6 +368,15 @@ static int make_key(layer *l, int64_t mtime, char key[SHA256_HEX], err *e)
     }
     sha256_hex(text.data, text.len, key);
     return 0;
+}
+
+// Another phase, in which the content of all files is read.
+static void begin_phase(const layer *l, const char *phase)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < l->n; i++)
+        bytes += l->entries[i].size;
+    work_phase(work_of(l->watch), phase, WORK_BYTES, bytes);
 }
 
 static char *key_path(const image_store *s, const char *key)
@@ -433,7 +449,8 @@ static int write_data(struct archive *a, const void *bytes, size_t n, err *e)
     return e->code ? -1 : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
 }
 
-static int copy_file(struct archive *a, const struct entry *x, int fd, err *e)
+static int copy_file(
+    struct archive *a, const struct work_watch *watch, const struct entry *x, int fd, err *e)
 {
     sha256 hash;
     sha256_init(&hash);
@@ -441,10 +458,11 @@ static int copy_file(struct archive *a, const struct entry *x, int fd, err *e)
     ssize_t n;
     while ((n = read(fd, chunk, CHUNK)) > 0) {
         sha256_update(&hash, chunk, (size_t)n);
-        if (x->told && x->told->go_on && !x->told->go_on(x->told->arg))
+        if (!work_goes_on(watch))
             return err_set(e, ERR_CANCELLED, "interrupted");
         if (write_data(a, chunk, (size_t)n, e))
             return -1;
+        work_step(work_of(watch), n);
     }
     if (n < 0)
         return err_errno(e, errno, "cannot read %s", x->source);
@@ -473,7 +491,7 @@ static int write_content(
     if (archive_write_header(a, head) != ARCHIVE_OK)
         status = e->code ? -1 : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
     else if (x->kind == ENTRY_FILE)
-        status = copy_file(a, x, fd, e);
+        status = copy_file(a, l->watch, x, fd, e);
     else if (x->kind == ENTRY_BYTES)
         status = write_data(a, buf_cstr(&x->bytes), x->bytes.len, e);
     return status;
@@ -559,20 +577,24 @@ int layer_write(layer *l, const image_store *s, int64_t mtime, layer_result *r, 
     char key[SHA256_HEX];
     settle(l);
     *r = (layer_result){0};
+    begin_phase(l, "hashing");
     if (make_key(l, mtime, key, e))
         return -1;
     if (find_cached(s, key, r))
         return 0;
     *r = (layer_result){0};
+    begin_phase(l, "compressing");
     return write_blob(l, s, mtime, r, e) || remember(s, key, r, e) ? -1 : 0;
 }
 
 int layer_save(layer *l, int fd, int64_t mtime, int level, err *e)
 {
     settle(l);
+    begin_phase(l, "hashing");
     for (size_t i = 0; i < l->n; i++)
         if (hash_content(l, &l->entries[i], e))
             return -1;
+    begin_phase(l, "compressing");
     struct archive *a = new_tar(e);
     if (!a)
         return -1;

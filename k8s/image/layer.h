@@ -19,10 +19,12 @@ void layer_looks(layer *l, unsigned uid, unsigned gid, mode_t mode);
 // are not reported.
 struct layer_told {
     void (*fn)(void *arg, const char *source, int64_t size, const char hex[SHA256_HEX]);
-    sha256_go_on *go_on; // called while files are read; may be NULL. false: ERR_CANCELLED
     void *arg;
 };
 void layer_tells(layer *l, const struct layer_told *to); // borrowed
+// While it is written, the watch counts the bytes that are hashed, then those that are compressed,
+// and may stop it. Borrowed; NULL: nothing.
+void layer_watched(layer *l, const struct work_watch *watch);
 // For a layer on a base: leaves out the folders above its entries, so that those of the base keep
 // their modes and owners. Unpackers make missing ones.
 void layer_bare(layer *l);

@@ -85,7 +85,8 @@ static int remove_at(int dir, const char *name, err *e)
 
 static int corrupt(struct archive *a, err *e)
 {
-    return err_set(e, ERR_CORRUPT, "%s", archive_error_string(a));
+    const char *why = archive_error_string(a);
+    return err_set(e, ERR_CORRUPT, "%s", why ? why : "it cannot be read");
 }
 
 static int take(int64_t *left, int64_t n, const char *what, err *e)
@@ -204,7 +205,32 @@ static int whiteout(struct unpacking *u, const char *path, err *e)
     return clear_dir(dir, e);
 }
 
-static struct archive *open_tar(int fd, err *e)
+// What the archive reads, so that a layer of any size can be interrupted.
+struct input {
+    int fd;
+    const struct work_watch *watch;
+    bool stopped;
+    int error; // errno of a read that failed
+    char bytes[CHUNK];
+};
+
+static la_ssize_t on_read(struct archive *a, void *arg, const void **bytes)
+{
+    struct input *in = arg;
+    ssize_t n;
+    *bytes = in->bytes;
+    in->stopped = !work_goes_on(in->watch);
+    if (in->stopped)
+        return -1;
+    do
+        n = read(in->fd, in->bytes, sizeof in->bytes);
+    while (n < 0 && errno == EINTR);
+    in->error = n < 0 ? errno : 0;
+    work_step(work_of(in->watch), n > 0 ? n : 0);
+    return n;
+}
+
+static struct archive *open_tar(struct input *in, err *e)
 {
     if (archive_late(e) != 0)
         return NULL;
@@ -213,7 +239,8 @@ static struct archive *open_tar(int fd, err *e)
     archive_read_support_filter_zstd(a);
     archive_read_support_format_tar(a);
     archive_read_support_format_empty(a);
-    if (lseek(fd, 0, SEEK_SET) == 0 && archive_read_open_fd(a, fd, CHUNK) == ARCHIVE_OK)
+    if (lseek(in->fd, 0, SEEK_SET) == 0 &&
+        archive_read_open(a, in, NULL, on_read, NULL) == ARCHIVE_OK)
         return a;
     corrupt(a, e);
     archive_read_free(a);
@@ -242,7 +269,15 @@ static int do_entry(
 
 static int do_pass(struct unpacking *u, int fd, enum pass pass, err *e)
 {
-    struct archive *a = open_tar(fd, e);
+    static const char *const phases[] = {[WHITEOUTS] = "looking through", [ENTRIES] = "unpacking"};
+    const struct work_watch *watch = u->left->watch;
+    struct stat st = {0};
+    fstat(fd, &st);
+    work_phase(work_of(watch), phases[pass], WORK_BYTES, st.st_size);
+    AUTO_FREE struct input *in = mem_alloc(sizeof *in);
+    in->fd = fd;
+    in->watch = watch;
+    struct archive *a = open_tar(in, e);
     if (!a)
         return -1;
     struct archive_entry *x;
@@ -251,7 +286,9 @@ static int do_pass(struct unpacking *u, int fd, enum pass pass, err *e)
         status =
             got == ARCHIVE_OK || got == ARCHIVE_WARN ? do_entry(u, a, x, pass, e) : corrupt(a, e);
     archive_read_free(a);
-    return status;
+    if (status && in->stopped)
+        return err_set(e, ERR_CANCELLED, "interrupted");
+    return status && in->error ? err_errno(e, in->error, "cannot read the layer") : status;
 }
 
 int image_unpack_layer(int fd, const char *root, struct image_limits *left, err *e)
@@ -273,7 +310,10 @@ static int unpack_blob(
 {
     AUTO_FREE char *path = image_store_blob_path(s, d);
     char sum[SHA256_HEX];
-    if (sha256_file(path, sum, e))
+    int64_t size = 0;
+    image_store_has(s, d, &size);
+    work_phase(work_of(left->watch), "verifying", WORK_BYTES, size);
+    if (sha256_read(path, left->watch, &size, sum, e))
         return -1;
     if (!str_eq(sum, oci_digest_hex(d)))
         return err_set(e, ERR_CORRUPT, "the blob is damaged: its content has sha256:%s", sum);
@@ -355,6 +395,7 @@ static int fill(const image_store *s, const oci_digest *manifest, const char *ca
     struct image_limits left = {
         limits && limits->bytes ? limits->bytes : INT64_C(32) << 30,
         limits && limits->files ? limits->files : 1000000,
+        limits ? limits->watch : NULL,
     };
     if (unpack_all(s, manifest, root, left, e) == 0 && write_boot(partial, e) == 0) {
         if (rename(partial, place) == 0)

@@ -3,12 +3,16 @@
 // privileges: all files belong to the caller's user, and devices are left out. Nothing is ever
 // written outside of the root, whatever a layer says.
 #pragma once
+#include "base/work.h"
 #include "k8s/image/store.h"
 
 // Limits, because images come from outside.
 struct image_limits {
     int64_t bytes; // of all unpacked files; 0: 32 GiB
     int64_t files; // 0: 1 million
+    // Counts the compressed bytes of a layer, of which it reads each several times; its parts are
+    // the layers. NULL: none.
+    const struct work_watch *watch;
 };
 
 // The root of the image below `cache` ("CACHE/HEX/rootfs"), unpacked on its first use; several

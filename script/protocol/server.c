@@ -398,6 +398,14 @@ void server_send(peer *p, cJSON *message)
         stream_write(p->stream, line.data, line.len);
 }
 
+void server_tell(server *s, cJSON *message)
+{
+    for (peer *p = s->peers; p; p = p->next)
+        if (p->greeted && !p->dead && server_is_user(p) && server_keeps_up(p))
+            server_send(p, cJSON_Duplicate(message, true));
+    cJSON_Delete(message);
+}
+
 // The position at which the first event after number `from` starts.
 static int64_t position_after(const server *s, int64_t from)
 {

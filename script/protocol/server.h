@@ -52,6 +52,8 @@ void server_drain(server *s, uint64_t ms, void (*done)(void *arg), void *arg);
 
 // Sends a message to one client, and takes it.
 void server_send(peer *p, cJSON *message);
+// Sends it to all who look or own the run, and have read most of what they were sent; takes it.
+void server_tell(server *s, cJSON *message);
 // Sends all events after number `from` (0: all, -1: only new ones).
 void server_greet(peer *p, int64_t from);
 // Replies to a message, if it has an id: {"ok": true} with the fields of `more` (taken, may be

@@ -31,6 +31,7 @@ struct slot {
     uint64_t hashed; // revision of the text with this hash
     char hash[SHA256_HEX];
     unsigned version; // counts the changes of its output
+    cJSON *works;     // long work that it does now: the last message of each; NULL: none
     bool forgotten;   // what earlier runs left there is not to be shown
     char letter;      // by which a person comes back to it; 0: none
     struct drawing drawing;
@@ -158,6 +159,10 @@ bool typeahead_take(bench *b, struct typed *one);
 bool typeahead_waits(const bench *b);  // a key would have to wait now
 int typeahead_wait_ms(const bench *b); // -1: nothing waits
 void typeahead_free(bench *b);
+
+// works.c: long work of cells, as the kernel tells it from time to time.
+void works_event(bench *b, const cJSON *event);
+void works_forget(bench *b); // who did it is gone
 
 // slots.c
 void slots_follow(bench *b);                      // after the document has changed

@@ -46,6 +46,7 @@ void bench_connect(bench *b, client *c, bool owner)
 void bench_lost(bench *b, const char *why)
 {
     b->client = NULL;
+    works_forget(b);
     questions_forget(b);
     set_state(b, *why ? "gone" : "restarting");
     b->restarting = b->restarting && !*why;
@@ -91,6 +92,7 @@ static void on_welcome(bench *b, const cJSON *m)
     fold_free(b->incoming);
     b->incoming = fold_new();
     b->caught_up = (uint64_t)json_int_or(m, "seq", 0);
+    works_forget(b);
     b->made = b->seen = 0; // after a restart a kernel starts counting at 0
     cJSON_Delete(STEAL(b->cluster));
     questions_forget(b);
@@ -255,6 +257,8 @@ void bench_message(bench *b, message_type type, const cJSON *m)
         on_event(b, type, m);
     else if (type == MESSAGE_display || type == MESSAGE_update)
         on_peek(b, m);
+    else if (type == MESSAGE_progress)
+        works_event(b, m);
     questions_offer(b, false);
     b->dirty = true;
 }

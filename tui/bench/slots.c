@@ -17,6 +17,7 @@ static void slot_free(struct slot *s)
     drawing_done(&s->drawing);
     free(s->id);
     free(s->marker);
+    cJSON_Delete(s->works);
     free(s);
 }
 

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text/utf8.h"
+#include "base/work.h"
 #include "script/journal/html_table.h"
 #include "tui/grid/layout.h"
 #include "tui/grid/look.h"
@@ -277,16 +278,46 @@ static void progress_words(const struct progress *p, const cJSON *json, bool liv
         buf_fmt(out, "  %.1f MB/s", progress_rate(p) / 1e6);
     else if (!isnan(progress_rate(p))) {
         buf_str(out, "  ");
-        progress_rate_text(out, progress_rate(p));
+        work_rate_text(out, progress_rate(p));
     }
     if (live && progress_left(p) >= 0) { // only if known
         buf_str(out, "  ");
-        progress_time_text(out, progress_left(p));
+        work_time_text(out, progress_left(p));
         buf_str(out, " left");
     } else if (!live && !isnan(p->elapsed)) {
         buf_str(out, "  in ");
-        progress_time_text(out, p->elapsed);
+        work_time_text(out, p->elapsed);
     }
+}
+
+// The bar, and to the right of it words, of which all but the last columns stay. Returns the column
+// after them.
+static int bar_row(
+    struct canvas *c, const buf *label, double fraction, const buf *words, style s, int widest)
+{
+    int x = grid_put_short(
+        c->grid, area_of(c), 0, c->y, widest, buf_cstr(label), label->len, LOOK_BOLD);
+    int need = text_width(buf_cstr(words), words->len, 0), bar = c->w - x - need;
+    int most = c->w > WIDE ? c->w / 4 : BAR;
+    bar = bar > most ? most : bar < BAR_LEAST ? BAR_LEAST : bar;
+    plot_progress(c->grid, area_of(c), x, c->y, bar, fraction, s, c->ascii);
+    x += bar;
+    return x + grid_put_short(
+                   c->grid, area_of(c), x, c->y, c->w - x, buf_cstr(words), words->len, (style){0});
+}
+
+void canvas_work(struct canvas *c, const cJSON *event)
+{
+    AUTO_BUF label = {0}, words = {0};
+    int64_t done = json_int_or(event, "done", 0), total = json_int_or(event, "total", 0);
+    if (json_str(event, "branch"))
+        buf_fmt(&label, "%s | ", json_str(event, "branch"));
+    buf_fmt(&label, "%s ", json_str_or(event, "what", ""));
+    buf_fmt(&words, " %s", json_str_or(event, "text", ""));
+    int rest = c->w - text_width(buf_cstr(&words), words.len, 0) - BAR_LEAST;
+    int widest = rest < c->w / 4 ? c->w / 4 : rest > c->w / 2 ? c->w / 2 : rest;
+    bar_row(c, &label, total > 0 ? (double)done / (double)total : NAN, &words, LOOK_ACCENT, widest);
+    c->y++;
 }
 
 static void progress_bar(struct canvas *c, const cJSON *json, bool live)
@@ -302,16 +333,8 @@ static void progress_bar(struct canvas *c, const cJSON *json, bool live)
         buf_fmt(&label, "%lld ", (long long)epoch);
     progress_words(&p, json, live, &words);
     metrics_text(json_get(json, "metrics"), &metrics);
-    int x = grid_put_short(
-        c->grid, area_of(c), 0, c->y, c->w / 3, buf_cstr(&label), label.len, LOOK_BOLD);
-    int need = text_width(buf_cstr(&words), words.len, 0), bar = c->w - x - need;
-    int most = c->w > WIDE ? c->w / 4 : BAR;
-    bar = bar > most ? most : bar < BAR_LEAST ? BAR_LEAST : bar;
-    plot_progress(c->grid, area_of(c), x, c->y, bar, progress_fraction(&p),
-        live ? LOOK_ACCENT : LOOK_GOOD, c->ascii);
-    x += bar;
-    x += grid_put_short(
-        c->grid, area_of(c), x, c->y, c->w - x, buf_cstr(&words), words.len, (style){0});
+    int x =
+        bar_row(c, &label, progress_fraction(&p), &words, live ? LOOK_ACCENT : LOOK_GOOD, c->w / 3);
     if (x + text_width(buf_cstr(&metrics), metrics.len, 0) > c->w && metrics.len) {
         c->y++; // a row of their own
         x = 0;

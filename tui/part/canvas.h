@@ -26,6 +26,7 @@ void canvas_line(struct canvas *c, style st, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 // A progress display without its curves: {"label", "done", "total", "epoch", "epochs", "elapsed",
 // "metrics", "evaluated"}
+void canvas_work(struct canvas *c, const cJSON *event);
 void canvas_progress_head(struct canvas *c, const cJSON *p, bool live);
 // Any MIME bundle by the richest of its types that is known.
 void canvas_bundle(struct canvas *c, const cJSON *bundle, bool live, int limit);

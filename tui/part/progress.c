@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tui/part/progress.h"
 
-#include "base/clock.h"
-
 #include <math.h>
 
 static double number(const cJSON *display, const char *key, double otherwise)
@@ -39,22 +37,4 @@ double progress_rate(const struct progress *p)
 double progress_left(const struct progress *p)
 {
     return p->total > 0 ? fmax(p->total - p->done, 0) / progress_rate(p) : NAN;
-}
-
-void progress_rate_text(buf *out, double rate)
-{
-    if (rate >= 999.5)
-        buf_fmt(out, "%.1fk/s", rate / 1000);
-    else
-        buf_fmt(out, rate >= 9.95 ? "%.0f/s" : rate >= 0.995 ? "%.1f/s" : "%.2f/s", rate);
-}
-
-void progress_time_text(buf *out, double seconds)
-{
-    if (seconds < 60)
-        buf_fmt(out, seconds < 9.95 ? "%.1fs" : "%.0fs", seconds);
-    else if (seconds < 3.15e9)
-        duration_format(out, (int64_t)(seconds * (double)CLOCK_SEC));
-    else
-        buf_fmt(out, "years");
 }

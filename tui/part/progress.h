@@ -14,7 +14,3 @@ struct progress progress_read(const cJSON *display);
 double progress_fraction(const struct progress *p); // NaN: unknown
 double progress_rate(const struct progress *p);     // per second; NaN: unknown yet
 double progress_left(const struct progress *p);     // seconds; NaN: unknown yet
-// "45/s", "1.2k/s", "0.31/s".
-void progress_rate_text(buf *out, double rate);
-// "9s", "1m05s", "2h10m".
-void progress_time_text(buf *out, double seconds);

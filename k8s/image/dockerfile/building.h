@@ -27,6 +27,7 @@ struct building {
     size_t n;
     const struct dockerfile_step *step; // that is being done
     size_t new_layers;
+    bool cached; // the step has made a layer that was there already
 };
 
 // The stage whose steps are being done; NULL before the first.

@@ -201,6 +201,7 @@ static int do_from(struct building *b, char *const *words, err *e)
     building_know(s, "/");
     if (begin_draft(b, s, words[0], e))
         return -1;
+    s->draft.watch = b->options->watch;
     if (cJSON_GetArraySize(json_get(draft_run(&s->draft), "OnBuild")))
         return err_set(e, ERR_INVALID,
             "%s has ONBUILD steps, which need buildah or podman: install one of them", words[0]);
@@ -212,8 +213,7 @@ static int do_from(struct building *b, char *const *words, err *e)
 // Called for each name and each step: a file may have very many.
 static int goes_on(const struct building *b, err *e)
 {
-    const struct layer_told *t = b->options->added;
-    return !t || !t->go_on || t->go_on(t->arg) ? 0 : err_set(e, ERR_CANCELLED, "interrupted");
+    return work_goes_on(b->options->watch) ? 0 : err_set(e, ERR_CANCELLED, "interrupted");
 }
 
 static int do_arg(struct building *b, char *const *words, err *e)
@@ -473,12 +473,15 @@ static bool is_target(const struct building *b)
 
 static int run_steps(struct building *b, const struct dockerfile *d, err *e)
 {
+    work_parts(work_of(b->options->watch), (int64_t)d->n);
     for (size_t i = 0; i < d->n; i++) {
         b->step = &d->steps[i];
         if (str_eq(b->step->name, "FROM") && is_target(b))
             break;
         if (goes_on(b, e) || run_step(b, e))
             return err_wrap(e, "%s:%d: %s", b->options->name, b->step->line, b->step->name);
+        work_part(work_of(b->options->watch), b->cached);
+        b->cached = false;
     }
     if (!b->n)
         return err_set(e, ERR_INVALID, "%s has no FROM", b->options->name);

@@ -52,7 +52,8 @@ static int unpack_stage(
 {
     if (c->folder >= 0)
         return 0;
-    AUTO_FREE char *root = image_unpack(b->store, &manifest->digest, b->options->temp, NULL, e);
+    AUTO_FREE char *root = image_unpack(b->store, &manifest->digest, b->options->temp,
+        &(struct image_limits){.watch = b->options->watch}, e);
     return root ? context_open(c, root, e) : -1;
 }
 
@@ -131,7 +132,8 @@ static int tell_archive(struct copying *c, int fd, const char *path, err *e)
     int64_t size;
     if (!t)
         return 0;
-    if (lseek(fd, 0, SEEK_SET) < 0 || sha256_fd(fd, path, t->go_on, t->arg, &size, hex, e))
+    if (lseek(fd, 0, SEEK_SET) < 0 ||
+        sha256_fd(fd, path, c->building->options->watch, &size, hex, e))
         return -1;
     t->fn(t->arg, path, size, hex);
     return 0;
@@ -145,7 +147,8 @@ static int read_in(struct copying *c, const struct context *from, err *e)
 
 static int unpack_archive(struct copying *c, int fd, const char *path, const char *what, err *e)
 {
-    struct image_limits limits = {.bytes = (int64_t)32 << 30, .files = 1000000};
+    struct image_limits limits = {
+        .bytes = (int64_t)32 << 30, .files = 1000000, .watch = c->building->options->watch};
     CLEANUP(context_done) struct context unpacked = {.folder = -1};
     if (what)
         return err_set(e, ERR_INVALID, "%s: archives of %s are not unpacked here", path, what);
@@ -322,11 +325,13 @@ int building_copy(struct building *b, char *const *words, err *e)
     layer_bare(c.layer);
     layer_tells(c.layer, c.from.told);
     AUTO_FREE char *by = str_fmt("%s %s", b->step->name, b->step->rest);
-    int status =
-        read_in(&c, c.from.in, e) || fill(&c, words, n, e) ||
-                draft_add(&building_stage(b)->draft, b->store, c.layer, b->options->created, by, e)
-            ? -1
-            : 0;
+    struct draft *d = &building_stage(b)->draft;
+    size_t before = d->new_layers;
+    int status = read_in(&c, c.from.in, e) || fill(&c, words, n, e) ||
+                         draft_add(d, b->store, c.layer, b->options->created, by, e)
+                     ? -1
+                     : 0;
+    b->cached = d->new_layers == before;
     layer_free(c.layer);
     if (c.into)
         building_know(building_stage(b), place);

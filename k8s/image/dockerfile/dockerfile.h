@@ -55,6 +55,7 @@ struct dockerfile_build {
     const char *temp;        // a folder for unpacked stages, which the caller removes
     // Called for each file that is copied from the context; NULL: nothing.
     const struct layer_told *added;
+    const struct work_watch *watch; // its parts are the steps; NULL: none
     // Gets an image that a step names into the store.
     int (*need)(void *arg, const char *ref, err *e);
     void *arg;

@@ -251,7 +251,9 @@ static int add_layer(const image_store *s, const struct image_build *b, struct d
     fill_layer *fill, const char *by, err *e)
 {
     layer *l = layer_new();
+    size_t before = d->new_layers;
     int status = fill(l, b, e) || draft_add(d, s, l, b->created, by, e) ? -1 : 0;
+    work_part(work_of(b->watch), d->new_layers == before);
     layer_free(l);
     return status;
 }
@@ -280,10 +282,12 @@ static bool takes_dnn(const struct image_build *b)
 static int add_layers(const image_store *s, const struct image_build *b, struct draft *d, err *e)
 {
     AUTO_FREE char *files = str_fmt("firesteel: files for %s", b->workdir ? b->workdir : "/work");
+    bool dnn = takes_dnn(b);
+    work_parts(work_of(b->watch), !b->from + !b->no_worker + dnn + 1);
     return (!b->from && add_layer(s, b, d, root_layer, "firesteel: a root", e)) ||
                    (!b->no_worker &&
                        add_layer(s, b, d, worker_layer, "firesteel: the worker", e)) ||
-                   (takes_dnn(b) && add_layer(s, b, d, dnn_layer, "firesteel: oneDNN", e)) ||
+                   (dnn && add_layer(s, b, d, dnn_layer, "firesteel: oneDNN", e)) ||
                    add_layer(s, b, d, files_layer, files, e)
                ? -1
                : 0;
@@ -333,7 +337,7 @@ static void set_run(struct draft *d, const struct image_build *b)
 
 int image_build(const image_store *s, const struct image_build *b, struct image_built *out, err *e)
 {
-    CLEANUP(draft_done) struct draft d = {0};
+    CLEANUP(draft_done) struct draft d = {.watch = b->watch};
     *out = (struct image_built){0};
     if (!b->from)
         draft_alone(&d, b->created);

@@ -49,6 +49,7 @@ struct image_build {
     const char *const *data_dirs; // folders to look "data" up in: $FIRESTEEL_DATA, the share's
     struct image_worker worker;
     const struct layer_told *added; // called for each file of `add`; NULL: nothing
+    const struct work_watch *watch; // its parts are the layers; NULL: none
     int64_t created;                // seconds since 1970, for the config and all files; usually 0
 };
 

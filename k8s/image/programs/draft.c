@@ -116,6 +116,7 @@ int draft_add(
     struct draft *d, const image_store *s, layer *l, int64_t created, const char *by, err *e)
 {
     layer_result r;
+    layer_watched(l, d->watch);
     if (layer_write(l, s, created, &r, e))
         return -1;
     add_layer(d, &r, by);

@@ -8,6 +8,7 @@ struct draft {
     cJSON *config, *manifest;
     char created[32]; // RFC 3339
     size_t new_layers;
+    const struct work_watch *watch; // of its layers while they are written; NULL: none
 };
 void draft_done(struct draft *d);
 // created: seconds since 1970.

@@ -13,7 +13,7 @@ enum { TRIES = 4, REDIRECTS = 5 };
 struct pull {
     const image_store *store;
     struct image_session session;
-    struct image_progress *progress;
+    struct work *work;
     struct image_pulled *out;
     bool resumed;    // the last try went on with what another one had left
     int64_t reached; // how much of the blob was there when it ended
@@ -93,10 +93,17 @@ static int store_text(struct pull *p, const buf *text, err *e)
     return image_store_add(p->store, text->data, text->len, NULL, e);
 }
 
+// What was counted of the blob does not count any more.
+static void forget(const struct fetch *f, int64_t counted)
+{
+    work_skip(f->pull->work, -f->began);
+    work_step(f->pull->work, f->began - counted);
+}
+
 // Puts the file back to its start: what was left of it is of no use.
 static int start_again(struct fetch *f, err *e)
 {
-    image_progress_tell(f->pull->progress, -image_blob_size(f->file));
+    forget(f, image_blob_size(f->file));
     f->began = 0;
     return image_blob_restart(f->file, e);
 }
@@ -113,7 +120,7 @@ static int take_bytes(void *arg, const char *bytes, size_t n, err *e)
     if (image_blob_write(f->file, bytes, n, e))
         return -1;
     f->pull->out->bytes += (int64_t)n;
-    image_progress_tell(f->pull->progress, (int64_t)n);
+    work_step(f->pull->work, (int64_t)n);
     return 0;
 }
 
@@ -165,7 +172,7 @@ static int fetch_once(struct pull *p, const oci_descriptor *d, err *e)
         return -1;
     f.began = image_blob_size(f.file);
     p->resumed = f.began > 0;
-    image_progress_tell(p->progress, f.began);
+    work_skip(p->work, f.began);
     int status = f.began > d->size ? start_again(&f, e) : 0;
     if (status == 0 && (f.began != d->size || d->size == 0))
         status = get_rest(&f, e);
@@ -176,7 +183,7 @@ static int fetch_once(struct pull *p, const oci_descriptor *d, err *e)
     else
         image_blob_free(f.file);
     if (status)
-        image_progress_tell(p->progress, -counted);
+        forget(&f, counted);
     return status;
 }
 
@@ -193,6 +200,7 @@ static int fetch_patiently(struct pull *p, const oci_descriptor *d, err *e)
             return -1;
         if (fetch_once(p, d, &why) == 0) {
             p->out->fetched++;
+            work_part(p->work, false);
             return 0;
         }
         if (why.code != ERR_UNAVAILABLE && !(why.code == ERR_INVALID && p->resumed))
@@ -211,7 +219,8 @@ static int fetch_blob(struct pull *p, const oci_descriptor *d, err *e)
     if (there <= 0)
         return there < 0 ? -1 : fetch_patiently(p, d, e);
     p->out->present++;
-    image_progress_tell(p->progress, d->size);
+    work_skip(p->work, d->size);
+    work_part(p->work, true);
     return 0;
 }
 
@@ -220,8 +229,8 @@ static int fetch_blobs(struct pull *p, const buf *manifest, err *e)
     CLEANUP(oci_manifest_done) oci_manifest m = {0};
     if (oci_manifest_parse(manifest->data, manifest->len, &m, e))
         return -1;
-    if (p->progress)
-        p->progress->total = oci_manifest_bytes(&m);
+    work_total(p->work, oci_manifest_bytes(&m));
+    work_parts(p->work, (int64_t)m.layer_n + 1);
     for (size_t i = 0; i < m.layer_n; i++)
         if (fetch_blob(p, &m.layers[i], e))
             return -1;
@@ -259,7 +268,7 @@ int image_pull(const image_store *store, const struct image_remote *remote,
     *out = (struct image_pulled){0};
     struct pull p = {.store = store,
         .session = image_session_begin(remote, from->name, "pull"),
-        .progress = from->progress,
+        .work = from->work,
         .out = out};
     int status = pull(&p, from, e);
     image_session_end(&p.session);

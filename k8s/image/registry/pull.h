@@ -5,14 +5,14 @@
 // than the loop's.
 // Source: distribution-spec spec.md (pull).
 #pragma once
-#include "k8s/image/registry/progress.h"
+#include "base/work.h"
 #include "k8s/image/registry/session.h"
 #include "k8s/image/store.h"
 
 struct image_pull_from {
     const char *name, *tag;          // tag: also a digest, "sha256:…", which pins the image
     const char *ref;                 // its name in the store; NULL: none, it stays a day
-    struct image_progress *progress; // NULL: none
+    struct work *work; // counts bytes; its parts are blobs. NULL: none
 };
 
 struct image_pulled {

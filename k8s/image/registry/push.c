@@ -16,7 +16,7 @@ enum { TRIES = 4, MANIFEST_LIMIT = 4 << 20 };
 struct push {
     const image_store *store;
     struct image_session session;
-    struct image_progress *progress;
+    struct work *work;
     int64_t counted; // of the blob that is being sent
 };
 
@@ -66,12 +66,12 @@ static char *begin_upload(struct image_session *s, const oci_digest *d, bool *mo
     return location;
 }
 
-// The bytes of this blob that the progress counts.
+// The bytes of this blob that count as sent.
 static void count_sent(void *arg, int64_t n)
 {
     struct push *p = arg;
     p->counted += n;
-    image_progress_tell(p->progress, n);
+    work_step(p->work, n);
 }
 
 static int put_blob(struct push *p, const oci_descriptor *d, const char *location, err *e)
@@ -128,10 +128,12 @@ static int push_patiently(struct push *p, const oci_descriptor *d, struct image_
             return -1;
         p->counted = 0;
         if (push_blob(p, d, out, &why) == 0) {
-            image_progress_tell(p->progress, d->size - p->counted);
+            bool was_there = p->counted == 0 && d->size > 0;
+            (was_there ? work_skip : work_step)(p->work, d->size - p->counted);
+            work_part(p->work, was_there);
             return 0;
         }
-        image_progress_tell(p->progress, -p->counted);
+        work_step(p->work, -p->counted);
         if (why.code != ERR_UNAVAILABLE)
             break;
     }
@@ -174,15 +176,15 @@ int image_push(const image_store *store, const oci_descriptor *manifest,
 {
     *out = (struct image_pushed){.digest = manifest->digest};
     CLEANUP(push_done)
-    struct push p = {store, image_session_begin(remote, to->name, "pull,push"), to->progress, 0};
+    struct push p = {store, image_session_begin(remote, to->name, "pull,push"), to->work, 0};
     p.session.mount_from = to->mount_from;
     CLEANUP(oci_manifest_done) oci_manifest m = {0};
     AUTO_BUF text = {0};
     if (image_store_read(store, &manifest->digest, &text, MANIFEST_LIMIT, e) ||
         image_store_manifest(store, &manifest->digest, &m, e))
         return err_wrap(e, "push %s:%s", to->name, to->tag);
-    if (to->progress)
-        to->progress->total = oci_manifest_bytes(&m);
+    work_total(to->work, oci_manifest_bytes(&m));
+    work_parts(to->work, (int64_t)m.layer_n + 1);
     if (image_greet(&p.session, e) || push_blobs(&p, &m, out, e) ||
         put_manifest(&p.session, manifest, &text, to->tag, e))
         return err_wrap(e, "push %s:%s", to->name, to->tag);

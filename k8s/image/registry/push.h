@@ -4,7 +4,7 @@
 // loop's.
 // Source: distribution-spec spec.md (push).
 #pragma once
-#include "k8s/image/registry/progress.h"
+#include "base/work.h"
 #include "k8s/image/registry/session.h"
 #include "k8s/image/store.h"
 
@@ -12,7 +12,7 @@ struct image_push_to {
     const char *name, *tag;
     // Another name in the same registry that may already have some layers (a base); NULL: none.
     const char *mount_from;
-    struct image_progress *progress; // NULL: none
+    struct work *work; // counts bytes; its parts are blobs. NULL: none
 };
 
 struct image_pushed {

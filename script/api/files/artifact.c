@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // run.artifact: size and digest of a file that a run made.
-#include "base/data/digest.h"
 #include "base/mem.h"
 #include "base/os/path.h"
 #include "base/str.h"
-#include "script/kernel/effects/binding.h"
+#include "script/api/files/digested.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -22,7 +21,7 @@ static int artifact_start(call *c, const cJSON *args, cJSON **result, err *e)
         return err_set(e, ERR_USAGE, "run.artifact %s: %s", file,
             S_ISDIR(st.st_mode) ? "it is a folder: name its files, or pack it"
                                 : "it is no regular file");
-    if (sha256_read(path, call_goes_on, c, &size, hex, e))
+    if (files_digest(c, file, path, &size, hex, e))
         return err_wrap(e, "run.artifact %s", file);
     *result = cJSON_CreateObject();
     json_set_str(*result, "path", file);

@@ -2,11 +2,10 @@
 // Files and folders of this machine, for fs. What changes them is a local effect; what only looks
 // is none. Relative names are below the working folder.
 #include "base/clock.h"
-#include "base/data/digest.h"
 #include "base/mem.h"
 #include "base/os/path.h"
 #include "base/str.h"
-#include "script/kernel/effects/binding.h"
+#include "script/api/files/digested.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -55,12 +54,26 @@ static int stat_start(call *c, const cJSON *args, cJSON **result, err *e)
 
 // fs.sha256
 
+int files_digest(
+    call *c, const char *name, const char *path, int64_t *size, char hex[SHA256_HEX], err *e)
+{
+    struct work w;
+    struct stat st = {0};
+    AUTO_FREE char *what = str_fmt("read %s", name);
+    stat(path, &st);
+    call_work(c, &w, what, WORK_BYTES, NULL);
+    work_phase(&w, "hashing", WORK_BYTES, st.st_size);
+    int status = sha256_read(path, &(struct work_watch){&w, call_goes_on, c}, size, hex, e);
+    call_work_end(c, &w);
+    return status;
+}
+
 static int digest_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     AUTO_FREE char *path = place_of(c, args);
     char hex[SHA256_HEX];
     int64_t size;
-    if (sha256_read(path, call_goes_on, c, &size, hex, e))
+    if (files_digest(c, path_of(args), path, &size, hex, e))
         return err_wrap(e, "fs.sha256 %s", path_of(args));
     *result = cJSON_CreateString(hex);
     return 0;

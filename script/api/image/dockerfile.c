@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Dockerfiles: without RUN they are built here, else by buildah or podman, if one of them is there.
 #include "k8s/image/dockerfile/dockerfile.h"
+#include "base/clock.h"
 #include "base/os/env.h"
 #include "base/os/path.h"
 #include "base/str.h"
@@ -18,6 +19,7 @@
 enum { FILE_LIMIT = 4 << 20, IGNORE_LIMIT = 1 << 20 };
 
 struct request {
+    char *what; // "build mnist:latest"
     char *file, *context, **args;
     char *ignore, *ignore_file; // its own ignore file; NULL: it has none
     const char *name, *target, *tag;
@@ -31,6 +33,8 @@ struct request {
 
 static void request_done(struct request *r)
 {
+    image_inputs_done(&r->inputs);
+    free(r->what);
     free(r->file);
     free(r->context);
     free(r->ignore);
@@ -69,10 +73,11 @@ static int read_request(call *c, const cJSON *args, struct request *r, err *e)
 {
     const char *context = json_str_or(args, "context", ".");
     r->call = c;
-    image_inputs_init(&r->inputs, c);
+    r->tag = json_str(args, "tag");
+    r->what = str_fmt("build %s", r->tag ? r->tag : "image");
+    image_inputs_init(&r->inputs, c, r->what, "steps");
     r->name = json_str_or(args, "dockerfile", "Dockerfile");
     r->target = json_str(args, "target");
-    r->tag = json_str(args, "tag");
     r->context = *context == '/'        ? mem_strdup(context)
                  : str_eq(context, ".") ? mem_strdup(call_cwd(c))
                                         : path_join(call_cwd(c), context);
@@ -119,6 +124,7 @@ static int build_here(struct request *r, int64_t created, struct image_built *bu
             .created = created,
             .temp = folder,
             .added = &r->inputs.told,
+            .watch = &r->inputs.watch,
             .need = need,
             .arg = r},
         built, e);
@@ -222,7 +228,7 @@ static int lend_bases(struct request *r, const char *folder, char ***argv, err *
     struct dockerfile_image *images;
     size_t n;
     struct dockerfile_build options = {
-        .name = r->name, .args = (const char *const *)r->args, .added = &r->inputs.told};
+        .name = r->name, .args = (const char *const *)r->args, .watch = &r->inputs.watch};
     if (dockerfile_images(&r->parsed, &options, &images, &n, e))
         return -1;
     bool goes_on = true;
@@ -326,7 +332,7 @@ int image_dockerfile(call *c, const cJSON *args, cJSON **result, err *e)
         return -1;
     }
     image_tidy(store);
-    image_tell_built(c, &built);
+    image_tell_built(c, &built, clock_mono() - r.inputs.work.began);
     *result = image_build_result(&built);
     image_built_done(&built);
     return 0;

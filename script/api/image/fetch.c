@@ -6,7 +6,6 @@
 #include "base/str.h"
 #include "k8s/image/index.h"
 #include "script/api/image/remote.h"
-#include "script/api/image/transfer.h"
 
 #include <string.h>
 
@@ -25,9 +24,11 @@ static void tell(
     call *c, const struct remote *r, const char *mirror, const struct image_pulled *p, int64_t ns)
 {
     AUTO_BUF line = {0};
-    buf_fmt(&line, "pulled %s %.19s (%s%s%s%zu of %zu blobs fetched, %.1f MB, ", r->ref,
-        p->digest.text, mirror ? "from " : "", mirror ? mirror : "", mirror ? ", " : "", p->fetched,
-        p->fetched + p->present, (double)p->bytes / 1e6);
+    buf_fmt(&line, "pulled %s %.19s (%s%s%s%zu of %zu blobs fetched, ", r->ref, p->digest.text,
+        mirror ? "from " : "", mirror ? mirror : "", mirror ? ", " : "", p->fetched,
+        p->fetched + p->present);
+    work_bytes_text(&line, p->bytes);
+    buf_str(&line, ", ");
     duration_format(&line, ns);
     buf_str(&line, ")\n");
     call_output(c, "stdout", line.data, line.len);
@@ -47,11 +48,11 @@ static int fetch_at(const struct fetch *f, const struct remote *at, const char *
 {
     AUTO_FREE char *own = name_in_store(f->ref);
     AUTO_FREE char *label = str_fmt("pull %s", f->ref);
-    struct transfer shown;
-    transfer_begin(&shown, f->c, label);
-    int status = image_pull(f->store, &at->to,
-        &(struct image_pull_from){at->name, at->tag, own, &shown.progress}, f->out, e);
-    transfer_end(&shown);
+    struct work shown;
+    call_work(f->c, &shown, label, WORK_BYTES, "layers");
+    int status = image_pull(
+        f->store, &at->to, &(struct image_pull_from){at->name, at->tag, own, &shown}, f->out, e);
+    call_work_end(f->c, &shown);
     if (status)
         return err_wrap(e, "%s", at->to.host);
     tell(f->c, f->r, mirror, f->out, clock_mono() - shown.began);

@@ -12,7 +12,6 @@
 #include "k8s/image/programs/build.h"
 #include "script/api/image/fetch.h"
 #include "script/api/image/remote.h"
-#include "script/api/image/transfer.h"
 #include "script/kernel/effects/binding.h"
 
 #include <string.h>
@@ -41,7 +40,7 @@ void image_tidy(const image_store *s)
 
 static void say_size(buf *out, int64_t bytes)
 {
-    buf_fmt(out, "%.1f MB", (double)bytes / 1e6);
+    work_bytes_text(out, bytes);
 }
 
 // image.build {tag, add: [name | {from, to}], from?, created?, exclude?, env?, user?, workdir?,
@@ -196,15 +195,17 @@ void image_record_input(void *arg, const char *path, int64_t size, const char he
     call_recorded(in->call, "input", name_below(call_cwd(in->call), path), input);
 }
 
-static bool goes_on(void *arg)
+void image_inputs_init(struct image_inputs *in, call *c, const char *what, const char *noun)
 {
-    struct image_inputs *in = arg;
-    return call_goes_on(in->call);
+    *in = (struct image_inputs){.call = c, .told = {image_record_input, in}};
+    in->watch = (struct work_watch){&in->work, call_goes_on, c};
+    call_work(c, &in->work, what, WORK_BYTES, noun);
 }
 
-void image_inputs_init(struct image_inputs *in, call *c)
+void image_inputs_done(struct image_inputs *in)
 {
-    *in = (struct image_inputs){.call = c, .told = {image_record_input, goes_on, in}};
+    if (in->call)
+        call_work_end(in->call, &in->work);
 }
 
 static int run_build(call *c, const cJSON *args, struct image_built *built, err *e)
@@ -215,30 +216,37 @@ static int run_build(call *c, const cJSON *args, struct image_built *built, err 
         return -1;
     if (b.spec.from && fetch_missing(c, store, b.spec.from, e))
         return err_wrap(e, "base image %s", b.spec.from);
+    AUTO_FREE char *what = str_fmt("build %s", b.spec.tag ? b.spec.tag : "image");
     struct image_inputs inputs;
-    image_inputs_init(&inputs, c);
+    image_inputs_init(&inputs, c, what, "layers");
     b.spec.added = &inputs.told;
-    if (image_build(store, &b.spec, built, e))
+    b.spec.watch = &inputs.watch;
+    int status = image_build(store, &b.spec, built, e);
+    image_inputs_done(&inputs);
+    if (status)
         return -1;
     image_tidy(store);
     return 0;
 }
 
-void image_tell_built(call *c, const struct image_built *built)
+void image_tell_built(call *c, const struct image_built *built, int64_t ns)
 {
     AUTO_BUF line = {0};
     buf_fmt(&line, "built %s %.19s (", built->ref, built->manifest.digest.text);
     say_size(&line, built->size);
-    buf_fmt(&line, ", %zu layers, %zu new)\n", built->content.layer_n, built->new_layers);
+    buf_fmt(&line, ", %zu layers, %zu new, ", built->content.layer_n, built->new_layers);
+    duration_format(&line, ns);
+    buf_str(&line, ")\n");
     call_output(c, "stdout", line.data, line.len);
 }
 
 static int build_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct image_built built;
+    int64_t began = clock_mono();
     if (run_build(c, args, &built, e))
         return -1;
-    image_tell_built(c, &built);
+    image_tell_built(c, &built, clock_mono() - began);
     *result = image_build_result(&built);
     image_built_done(&built);
     return 0;
@@ -291,13 +299,15 @@ static cJSON *push_result(const struct remote *r, const cJSON *args)
     return result;
 }
 
-static void tell_pushed(call *c, const struct remote *r, const struct image_pushed *p)
+static void tell_pushed(call *c, const struct remote *r, const struct image_pushed *p, int64_t ns)
 {
     AUTO_BUF line = {0};
     buf_fmt(&line, "pushed %s (%zu of %zu blobs sent, ", r->ref, p->sent,
         p->sent + p->skipped + p->mounted);
     say_size(&line, p->bytes);
-    buf_str(&line, p->mounted ? ", the base's layers were there)\n" : ")\n");
+    buf_fmt(&line, "%s, ", p->mounted ? ", the base's layers were there" : "");
+    duration_format(&line, ns);
+    buf_str(&line, ")\n");
     call_output(c, "stdout", line.data, line.len);
 }
 
@@ -317,12 +327,11 @@ static char *base_there(const image_store *s, const oci_descriptor *d, const str
 }
 
 static int send_image(const image_store *s, const oci_descriptor *d, const struct remote *r,
-    struct transfer *shown, struct image_pushed *pushed, err *e)
+    struct work *shown, struct image_pushed *pushed, err *e)
 {
     AUTO_FREE char *base = base_there(s, d, r);
-    int status = image_push(
-        s, d, &r->to, &(struct image_push_to){r->name, r->tag, base, &shown->progress}, pushed, e);
-    transfer_end(shown);
+    int status =
+        image_push(s, d, &r->to, &(struct image_push_to){r->name, r->tag, base, shown}, pushed, e);
     return status;
 }
 
@@ -330,17 +339,19 @@ static int push_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     oci_descriptor d;
     struct image_pushed pushed;
-    struct transfer shown;
+    struct work shown;
     CLEANUP(remote_done) struct remote r = {0};
     AUTO_STORE *store = image_open_store(c, e);
     if (!store || image_store_find(store, json_str_or(args, "digest", ""), &d, e) ||
         find_remote(c, args, &r, e))
         return -1;
     AUTO_FREE char *label = str_fmt("push %s", r.ref);
-    transfer_begin(&shown, c, label);
-    if (send_image(store, &d, &r, &shown, &pushed, e))
+    call_work(c, &shown, label, WORK_BYTES, "layers");
+    int status = send_image(store, &d, &r, &shown, &pushed, e);
+    call_work_end(c, &shown);
+    if (status)
         return -1;
-    tell_pushed(c, &r, &pushed);
+    tell_pushed(c, &r, &pushed, clock_mono() - shown.began);
     *result = push_result(&r, args);
     return 0;
 }

@@ -18,11 +18,16 @@ void image_tidy(const image_store *s);
 struct image_inputs {
     call *call;
     size_t n;
-    struct layer_told told; // what a builder is given
+    struct layer_told told;  // what a builder is given
+    struct work work;        // how far the build is …
+    struct work_watch watch; // … which a builder is given, too
 };
-void image_inputs_init(struct image_inputs *in, call *c);
+// what: "build mnist:latest", borrowed; noun: of its parts. image_inputs_done ends its work.
+void image_inputs_init(struct image_inputs *in, call *c, const char *what, const char *noun);
+void image_inputs_done(struct image_inputs *in);
 void image_record_input(void *inputs, const char *path, int64_t size, const char hex[SHA256_HEX]);
-void image_tell_built(call *c, const struct image_built *built);
+// ns: how long it took.
+void image_tell_built(call *c, const struct image_built *built, int64_t ns);
 // {ref, digest, size, layers: [{digest, size}]}
 cJSON *image_build_result(const struct image_built *built);
 

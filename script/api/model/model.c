@@ -5,6 +5,7 @@
 //   model, predict.lua, examples ─ firesteel-worker package ─> a folder ─ image_build ─> the store
 //   an image of the store ─ its last layer ─> a folder ─┬─ firesteel-worker verify
 //                                                       └─ onnxruntime, in a Python that has it
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/os/env.h"
 #include "base/os/path.h"
@@ -143,7 +144,16 @@ static int build_image(
         .dirs = dirs,
         .worker = {paths->worker, paths->plugin, paths->spark_main, .dnn = paths->dnn},
         .dnn = dnn && paths->dnn ? IMAGE_DNN : IMAGE_NO_DNN};
-    if (!store || image_build(store, &spec, built, e) < 0)
+    if (!store)
+        return -1;
+    AUTO_FREE char *what = str_fmt("package %s", spec.tag ? spec.tag : "image");
+    struct work work;
+    struct work_watch watch = {&work, call_goes_on, c};
+    spec.watch = &watch;
+    call_work(c, &work, what, WORK_BYTES, "layers");
+    int status = image_build(store, &spec, built, e);
+    call_work_end(c, &work);
+    if (status)
         return -1;
     image_tidy(store);
     return 0;
@@ -220,10 +230,11 @@ static void record_files(call *c, const cJSON *args, const cJSON *about)
 static int package_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct image_built built;
+    int64_t began = clock_mono();
     AUTO_JSON *about = NULL, *examples = NULL;
     if (package(c, args, &built, &about, &examples, e) < 0)
         return -1;
-    image_tell_built(c, &built);
+    image_tell_built(c, &built, clock_mono() - began);
     record_files(c, args, about);
     *result = image_build_result(&built);
     json_set_str(*result, "name", json_str(about, "name"));

@@ -80,7 +80,8 @@ static bool digest(inputs *in, const char *path, char hex[SHA256_HEX])
 {
     int64_t size;
     in->looked = clock_mono();
-    return goes_on(in) && sha256_read(path, goes_on, in, &size, hex, NULL) == 0;
+    return goes_on(in) &&
+           sha256_read(path, &(struct work_watch){NULL, goes_on, in}, &size, hex, NULL) == 0;
 }
 
 static cJSON *state_of(inputs *in, const char *path, const struct stat *st, int64_t digested_max)

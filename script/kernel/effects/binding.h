@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/json/json.h"
 #include "base/loop/loop.h"
+#include "base/work.h"
 #include "script/kernel/port/display.h"
 
 #include <stdbool.h>
@@ -260,6 +261,10 @@ void call_ledger_gone(call *c, const char *uid);
 display *call_display(call *c, cJSON *data, bool live);
 // A copy of the bundle that has text/plain in any case, with Jupyter's metadata of it; new.
 cJSON *call_bundle(const cJSON *data, const cJSON *metadata);
+// Shows below the cell how far long work is (port/works.h): begins the record, and ends it before
+// it goes. Work that is over in a second is never shown.
+void call_work(call *c, struct work *w, const char *what, enum work_unit unit, const char *noun);
+void call_work_end(call *c, struct work *w);
 // Removes what the cell has shown so far, and ends its displays. On the loop's thread.
 void call_clear(call *c);
 // Shows the cell's value, for a call whose value only the display gets (core.shown of the library).

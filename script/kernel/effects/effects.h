@@ -14,6 +14,7 @@
 #include "script/kernel/port/asks.h"
 #include "script/kernel/port/displays.h"
 #include "script/kernel/port/port.h"
+#include "script/kernel/port/works.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -36,6 +37,7 @@ struct effects_spec {
     loop *loop;
     port *port;
     displays *displays;
+    works *works; // NULL: nobody can look
     asks *asks;
     const struct binding *const *bindings; // tables, NULL-terminated
     const struct display_action *actions;  // actions on displays; the end has no name

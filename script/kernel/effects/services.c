@@ -239,6 +239,17 @@ display *call_display(call *c, cJSON *data, bool live)
         c->effects->spec.displays, c->turn->client, c->turn->cell, c->turn->name, data, live);
 }
 
+void call_work(call *c, struct work *w, const char *what, enum work_unit unit, const char *noun)
+{
+    work_begin(w, what, unit, noun);
+    works_begin(c->effects->spec.works, w, c->turn->cell, c->turn->name);
+}
+
+void call_work_end(call *c, struct work *w)
+{
+    works_end(c->effects->spec.works, w);
+}
+
 cJSON *call_bundle(const cJSON *data, const cJSON *metadata)
 {
     cJSON *bundle = cJSON_IsObject(data) ? cJSON_Duplicate(data, true) : cJSON_CreateObject();

@@ -458,6 +458,13 @@ static void on_away(void *arg, const err *reason, int64_t heard_wall)
     place_heard(k->effects->place, reason, heard_wall);
 }
 
+static void on_progress(void *arg, cJSON *event)
+{
+    kernel *k = arg;
+    server_tell(k->server, event);
+}
+
+static const struct works_ops works_ops = {.tell = on_progress};
 static const struct displays_ops displays_ops = {
     .tell = on_tell, .keeps_up = on_keeps_up, .dropped = on_dropped, .away = on_away};
 
@@ -477,6 +484,7 @@ static effects *effects_of(const kernel *k, err *e)
     struct effects_spec spec = {.loop = k->loop,
         .port = k->port,
         .displays = k->displays,
+        .works = k->works,
         .asks = k->asks,
         .bindings = o->bindings,
         .actions = o->actions,
@@ -519,6 +527,7 @@ kernel *kernel_new(const struct kernel_options *o, err *e)
     k->port = port_new(l, &port_ops, k);
     mask_add_env(port_mask(k->port), o->env);
     k->displays = displays_new(l, k->port, &displays_ops, k);
+    k->works = works_new(l, k->port, &works_ops, k);
     k->asks = asks_new(l, k->port, !o->headless, on_asks_changed, k);
     k->effects = effects_of(k, e);
     if (!k->effects) {
@@ -579,6 +588,7 @@ void kernel_free(kernel *k)
         effects_free(k->effects);
     asks_free(k->asks);
     displays_free(k->displays);
+    works_free(k->works);
     port_free(k->port);
     loop_free(k->loop);
     free(k->notebook_dir);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/effects/glances.h"
+#include "script/kernel/port/works.h"
 #include "script/kernel/process/guard.h"
 #include "script/kernel/process/sandbox.h"
 #include "script/kernel/session/file/document.h"
@@ -74,6 +75,7 @@ static void on_unused(void *arg)
 // The time counts from when the last client left, or the last cell ended.
 void life_settle(kernel *k)
 {
+    works_attend(k->works, server_users(k->server) > 0);
     if (k->options->headless || k->stopping)
         return;
     if (!k->unused_timer)
@@ -95,6 +97,7 @@ void life_settle(kernel *k)
 
 void life_client_gone(kernel *k, bool owner)
 {
+    works_attend(k->works, server_users(k->server) > 0);
     if (k->stopping)
         return;
     if (k->options->headless) {

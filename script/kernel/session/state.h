@@ -13,6 +13,7 @@
 #include "script/kernel/port/asks.h"
 #include "script/kernel/port/displays.h"
 #include "script/kernel/port/port.h"
+#include "script/kernel/port/works.h"
 #include "script/kernel/session/file/document.h"
 #include "script/kernel/session/file/origin.h"
 #include "script/kernel/session/kernel.h"
@@ -25,6 +26,7 @@ struct kernel {
     loop *loop;
     port *port;
     displays *displays;
+    works *works;
     asks *asks;
     effects *effects;
     actions *actions;

@@ -3,6 +3,7 @@
 // time left that progress shows.
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/work.h"
 #include "tests/support/tap.h"
 #include "tui/part/canvas.h"
 #include "tui/part/line.h"
@@ -555,19 +556,19 @@ TEST(time_left_is_that_of_all_epochs)
 TEST(times_and_rates_are_short)
 {
     AUTO_BUF out = {0};
-    progress_time_text(&out, 9.04);
+    work_time_text(&out, 9.04);
     buf_char(&out, ' ');
-    progress_time_text(&out, 59.4);
+    work_time_text(&out, 59.4);
     buf_char(&out, ' ');
-    progress_time_text(&out, 65);
+    work_time_text(&out, 65);
     buf_char(&out, ' ');
-    progress_time_text(&out, 1e12);
+    work_time_text(&out, 1e12);
     buf_char(&out, ' ');
-    progress_rate_text(&out, 0.314);
+    work_rate_text(&out, 0.314);
     buf_char(&out, ' ');
-    progress_rate_text(&out, 45);
+    work_rate_text(&out, 45);
     buf_char(&out, ' ');
-    progress_rate_text(&out, 41234);
+    work_rate_text(&out, 41234);
     CHECK_STR(buf_cstr(&out), "9.0s 59s 1m05s years 0.31/s 45/s 41.2k/s");
 }
 

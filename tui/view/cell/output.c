@@ -19,7 +19,7 @@ struct below {
     bool past;
 };
 
-enum { STREAM_ROWS = 24, TABLE_ROWS = 30, ROWS_MAX = 400, TAIL_BYTES = 16 << 10 };
+enum { STREAM_ROWS = 24, TABLE_ROWS = 30, ROWS_MAX = 400, WORKS = 6, TAIL_BYTES = 16 << 10 };
 
 // The start of the last whole lines of a text that are worth drawing.
 static size_t tail_start(const char *bytes, size_t n, bool from_line)
@@ -207,9 +207,24 @@ static void draw_all(const struct below *b, struct canvas *c, const struct run_c
     draw_from(b, c, run, from);
 }
 
+// Long work that the cell does now stands below what it has left.
+static void draw_works(struct canvas *c, const cJSON *works)
+{
+    int n = cJSON_GetArraySize(works), drawn = 0;
+    const cJSON *event;
+    c->y = c->y < ROWS_MAX - WORKS - 1 ? c->y : ROWS_MAX - WORKS - 1;
+    cJSON_ArrayForEach(event, works)
+    {
+        if (drawn++ < WORKS)
+            canvas_work(c, event);
+    }
+    if (n > WORKS)
+        canvas_line(c, LOOK_DIM, "… and %d more", n - WORKS);
+}
+
 // Draws into a large grid, and cuts the drawing out of it; the grid is blank in between.
-static void draw_slot(
-    const struct below *b, struct drawing *d, const struct run_cell *run, int width)
+static void draw_slot(const struct below *b, struct drawing *d, const struct run_cell *run,
+    const cJSON *works, int width)
 {
     grid *scratch = bench_scratch(b->bench, width, ROWS_MAX);
     struct canvas c = {.grid = scratch,
@@ -218,7 +233,11 @@ static void draw_slot(
         .dashes = bench_mono(b->bench),
         .album = bench_album(b->bench),
         .now = bench_now(b->bench)};
-    draw_all(b, &c, run);
+    if (run && run->n_outputs)
+        draw_all(b, &c, run);
+    int outputs = c.y < ROWS_MAX ? c.y : ROWS_MAX;
+    if (works)
+        draw_works(&c, works);
     d->ages = c.aged && !b->past;
     d->rows = c.y < ROWS_MAX ? c.y : ROWS_MAX;
     rect used = {0, 0, width, d->rows};
@@ -227,7 +246,7 @@ static void draw_slot(
     for (int y = 0; y < d->rows; y++)
         grid_blit(d->output, used, 0, y, scratch, y);
     if (b->past && d->rows)
-        grid_restyle(d->output, used, LOOK_DIM);
+        grid_restyle(d->output, (rect){0, 0, width, outputs}, LOOK_DIM);
     grid_fill(scratch, used, ' ', (style){0});
 }
 
@@ -253,9 +272,10 @@ const grid *output_grid(bench *b, size_t i, int width)
     d->ages = false;
     d->rows = 0;
     grid_free(STEAL(d->output));
-    if (run && run->n_outputs && width > 0)
+    const cJSON *works = slot_works(s);
+    if (((run && run->n_outputs) || works) && width > 0)
         draw_slot(&(struct below){b, past.run ? past.spools : bench_spool_dir(b), past.run != NULL},
-            d, run, width);
+            d, run, works, width);
     return d->output;
 }
 
