@@ -161,7 +161,7 @@ static void next(buf *out, size_t from)
         buf_str(out, ", ");
 }
 
-// "41.2 of 120.0 MB", "3 of 10 files", "41.2 MB".
+// "41.2/120.0 MB", "3/10 files", "41.2 MB".
 static void amount(const struct work_state *s, buf *out)
 {
     const char *noun = s->noun && !s->parts ? s->noun : "";
@@ -170,13 +170,13 @@ static void amount(const struct work_state *s, buf *out)
     } else if (s->unit == WORK_BYTES) {
         size_t i = scale_of(s->total);
         buf_fmt(out,
-            i == 3 ? "%.0f of "
-            : i    ? "%.1f of "
-                   : "%.2f of ",
+            i == 3 ? "%.0f/"
+            : i    ? "%.1f/"
+                   : "%.2f/",
             (double)s->done / scales[i].by);
         work_bytes_text(out, s->total);
     } else if (s->total) {
-        buf_fmt(out, "%lld of %lld%s%s", (long long)s->done, (long long)s->total, *noun ? " " : "",
+        buf_fmt(out, "%lld/%lld%s%s", (long long)s->done, (long long)s->total, *noun ? " " : "",
             noun);
     } else {
         buf_fmt(out, "%lld%s%s", (long long)s->done, *noun ? " " : "", noun);
@@ -202,7 +202,7 @@ static void parts(const struct work_state *s, bool ended, size_t from, buf *out)
     if (ended)
         buf_fmt(out, "%lld %s", (long long)s->parts, noun);
     else
-        buf_fmt(out, "%lld of %lld %s", (long long)s->part, (long long)s->parts, noun);
+        buf_fmt(out, "%lld/%lld %s", (long long)s->part, (long long)s->parts, noun);
     if (s->cached)
         buf_fmt(out, ", %lld cached", (long long)s->cached);
 }

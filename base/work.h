@@ -76,7 +76,7 @@ struct work_state {
 };
 // From one thread at a time, a few times a second. now: mono ns.
 struct work_state work_look(struct work *w, int64_t now);
-// "compressing 41.2 of 120.0 MB, 12.1 MB/s, 7s left, 2 of 9 layers, 1 cached": all but `what`.
+// "compressing 41.2/120.0 MB, 12.1 MB/s, 7s left, 2/9 layers, 1 cached": all but `what`.
 void work_words(const struct work_state *s, buf *out);
 // At the end: "41.2 MB in 3.4s, 12.1 MB/s, 9 layers, 7 cached".
 void work_result(const struct work_state *s, buf *out);

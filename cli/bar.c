@@ -17,7 +17,7 @@
 
 // Without a terminal: seconds until the first line, and the share of the whole that makes another.
 static const double first_line = 10, quarter = 0.25;
-enum { SHORT_MS = 1000, LOOK_MS = 200, CELLS = 20, LEAST = 40 };
+enum { SHORT_MS = 1000, LOOK_MS = 200, CELLS = 20, CELLS_LEAST = 6, FRAME = 8, LEAST = 40 };
 
 // A work that is not over.
 struct shown {
@@ -70,11 +70,11 @@ static struct shown **find(bar *b, int64_t id)
 }
 
 // "[=======>            ]  34% "
-static void picture(double part, buf *out)
+static void picture(double part, int cells, buf *out)
 {
-    int full = (int)(part * CELLS);
+    int full = (int)(part * cells);
     buf_char(out, '[');
-    for (int i = 0; i < CELLS; i++)
+    for (int i = 0; i < cells; i++)
         buf_char(out, i < full ? '=' : i == full ? '>' : ' ');
     buf_fmt(out, "] %3d%% ", (int)(part * 100));
 }
@@ -87,22 +87,31 @@ static size_t width_of(const bar *b)
     return (size_t)(known ? size.ws_col : b->cli->width) - 1;
 }
 
+// Of words that do not fit, the last ones go.
+static size_t fitting(const buf *line, int room)
+{
+    int width;
+    size_t n = text_fit(buf_cstr(line), line->len, room, &width), all = n;
+    while (n > 0 && n < line->len && strncmp(line->data + n, ", ", 2) != 0)
+        n--;
+    return n ? n : all;
+}
+
 static void draw(bar *b, const struct bar_work *w, double part)
 {
     size_t room = width_of(b), others = 0;
-    AUTO_BUF line = {0}, end = {0};
+    AUTO_BUF line = {0}, words = {0};
+    buf_fmt(&words, "%s: %s", w->what, w->text);
     for (const struct shown *s = b->works->next; s; s = s->next)
         others++;
     if (others)
-        buf_fmt(&end, " (and %zu more)", others);
-    if (!isnan(part) && room >= 2 * LEAST - 1)
-        picture(part, &line);
-    buf_fmt(&line, "%s: %s", w->what, w->text);
-    buf_str(&line, buf_cstr(&end));
+        buf_fmt(&words, " (and %zu more)", others);
+    int left = (int)room - text_width(buf_cstr(&words), words.len, 0) - FRAME;
+    if (!isnan(part) && left >= CELLS_LEAST)
+        picture(part, left < CELLS ? left : CELLS, &line);
+    buf_add(&line, words.data, words.len);
     say_redraw(stderr);
-    int width;
-    say_text(
-        b->cli, stderr, buf_cstr(&line), text_fit(buf_cstr(&line), line.len, (int)room, &width));
+    say_text(b->cli, stderr, buf_cstr(&line), fitting(&line, (int)room));
     fflush(stderr);
     b->drawn = true;
 }
@@ -153,7 +162,7 @@ struct own_work {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t ended;
-    bool over, shows;
+    bool over, shows, survives;
     struct sigaction before[2];
 };
 
@@ -199,9 +208,10 @@ static void *watch(void *arg)
 }
 
 // An ignored signal stays ignored. A second one of its kind ends the program.
-static void listen_to_signals(own_work *w)
+void own_work_survives(own_work *w)
 {
     interrupted = 0;
+    w->survives = true;
     for (size_t i = 0; i < 2; i++) {
         struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_RESETHAND};
         sigaction(signals[i], NULL, &w->before[i]);
@@ -218,7 +228,6 @@ own_work *own_work_begin(struct cli *cli, const char *what, enum work_unit unit,
     *w = (own_work){.bar = bar_new(cli)};
     work_begin(&w->work, what, unit, noun);
     w->watch = (struct work_watch){&w->work, goes_on, NULL};
-    listen_to_signals(w);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&w->lock, NULL);
@@ -236,15 +245,26 @@ const struct work_watch *own_work_watch(const own_work *w)
     return &w->watch;
 }
 
+void own_work_clear(own_work *w)
+{
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    bar_clear(w->bar);
+    pthread_mutex_unlock(&w->lock);
+}
+
 void own_work_end(own_work *w)
 {
+    if (!w)
+        return;
     pthread_mutex_lock(&w->lock);
     w->over = true;
     pthread_cond_signal(&w->ended);
     pthread_mutex_unlock(&w->lock);
     if (w->shows)
         pthread_join(w->thread, NULL);
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < 2 && w->survives; i++)
         sigaction(signals[i], &w->before[i], NULL);
     pthread_cond_destroy(&w->ended);
     pthread_mutex_destroy(&w->lock);

@@ -21,11 +21,13 @@ void bar_end(bar *b, int64_t id);
 // Takes the line away before something else is printed; the next bar_show puts it back.
 void bar_clear(bar *b);
 
-// Work of this program: a thread reads the record and shows it. Between begin and end an interrupt
-// (INT, TERM) only ends the watch, so that whoever works can clean up; a second one kills. Only one
-// at a time.
+// Work of this program: a thread reads the record and shows it. Only one at a time. what: borrowed.
 typedef struct own_work own_work;
-own_work *own_work_begin(
-    struct cli *cli, const char *what, enum work_unit unit, const char *noun); // what: borrowed
+own_work *own_work_begin(struct cli *cli, const char *what, enum work_unit unit, const char *noun);
+// Until the end an interrupt (INT, TERM) only ends the watch, so that whoever works can clean up; a
+// second one kills.
+void own_work_survives(own_work *w);
 const struct work_watch *own_work_watch(const own_work *w);
-void own_work_end(own_work *w);
+// Call it before something else is printed. NULL is fine.
+void own_work_clear(own_work *w);
+void own_work_end(own_work *w); // NULL is fine

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/os/path.h"
 #include "base/str.h"
+#include "cli/bar.h"
 #include "cli/places.h"
 #include "cli/say.h"
 #include "k8s/image/programs/bundle.h"
@@ -175,9 +176,12 @@ static int pack(struct cli *cli, struct files *f, const char *folder, int level,
     add_licenses(f);
     AUTO_FREE char *name = str_fmt("firesteel-" FIRESTEEL_VERSION "-linux-%s", machine.machine);
     char **unknown = NULL;
-    int status =
-        bundle_write(&(struct bundle_spec){name, f->list, f->n, seconds, level ? level : LEVEL},
-            folder, &unknown, e);
+    own_work *work = own_work_begin(cli, "bundle", WORK_BYTES, "archives");
+    own_work_survives(work);
+    int status = bundle_write(&(struct bundle_spec){name, f->list, f->n, seconds,
+                                  level ? level : LEVEL, own_work_watch(work)},
+        folder, &unknown, e);
+    own_work_end(work);
     if (status == 0)
         tell(folder, missing, unknown);
     strv_free(unknown);

@@ -446,7 +446,7 @@ static int run(struct cli *cli, struct arguments *a, const char *left)
 static int clean(struct cli *cli, struct arguments *a)
 {
     err e = {0};
-    return prepare(cli, a, &e) < 0 ? fail(&e) : cleaning_run(&a->options, &a->clean);
+    return prepare(cli, a, &e) < 0 ? fail(&e) : cleaning_run(cli, &a->options, &a->clean);
 }
 
 static int examine(struct cli *cli, struct arguments *a)
@@ -463,7 +463,7 @@ static int remote(struct cli *cli, struct arguments *a)
     a->podverb.container = a->remoting.container;
     return a->remoting.pod      ? remoting_run(&a->options, &a->remoting)
            : a->podverb.forward ? podverb_forward(&a->options, &a->podverb)
-                                : podverb_copy(&a->options, &a->podverb);
+                                : podverb_copy(cli, &a->options, &a->podverb);
 }
 
 // A verb that goes into a pod, outside of any run.

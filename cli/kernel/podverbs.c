@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/os/path.h"
 #include "base/str.h"
+#include "cli/bar.h"
 #include "cli/kernel/acts.h"
 #include "cli/kernel/link.h"
 #include "cli/say.h"
@@ -73,6 +74,7 @@ static int parse(const char *word, struct there *out, err *e)
 }
 
 struct copier {
+    struct cli *cli;
     struct link link;
     canceller *canceller;
     loop_signal *ends[ARRAY_LEN(end_signals)];
@@ -125,26 +127,30 @@ static int copy(struct copier *c, const struct kernel_options *options, const st
                                : str_fmt("copy %s to %s here", there->path, own);
     pod.target.patience.canceller = c->canceller;
     loop_post(l->loop, hear_signals, c); // an interrupted end is recorded, too
+    AUTO_FREE char *shown = str_fmt("copy %s", up ? here : there->path);
+    own_work *work = own_work_begin(c->cli, shown, WORK_BYTES, NULL);
     const struct copying w = {.loop = l->loop,
         .pod = &pod,
         .patience = &pod.target.patience,
         .here = own,
-        .there = there->path};
+        .there = there->path,
+        .work = own_work_watch(work)->work};
     int done = act_begin(&act, options, &pod, words, e);
     if (done == 0) {
         done = up ? copying_up(&w, &told, e) : copying_down(&w, &told, e);
         act_end(&act, 0, e);
     }
+    own_work_end(work);
     AUTO_FREE char *left = copying_left_out(&told);
     say(stderr, "%s", left ? left : "");
     k8s_pod_done(&pod);
     return done;
 }
 
-int podverb_copy(const struct kernel_options *options, const struct podverb *what)
+int podverb_copy(struct cli *cli, const struct kernel_options *options, const struct podverb *what)
 {
     err e = {0};
-    struct copier c = {.canceller = canceller_new()};
+    struct copier c = {.cli = cli, .canceller = canceller_new()};
     CLEANUP(there_done) struct there from, to;
     int done = parse(what->copy_from, &from, &e);
     done = parse(what->copy_to, &to, &e) || done ? -1 : 0;

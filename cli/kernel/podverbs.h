@@ -2,6 +2,7 @@
 // The parts of `firesteel cp` and `firesteel port-forward` in firesteel-kernel; and finding the pod
 // that a verb names.
 #pragma once
+#include "cli/cli.h"
 #include "script/api/pods/pod.h"
 #include "script/kernel/session/kernel.h"
 
@@ -13,7 +14,7 @@ struct podverb {
     const char *container;           // NULL: the pod's default
 };
 // Each returns the exit code of the program; errors were printed.
-int podverb_copy(const struct kernel_options *options, const struct podverb *what);
+int podverb_copy(struct cli *cli, const struct kernel_options *options, const struct podverb *what);
 int podverb_forward(const struct kernel_options *options, const struct podverb *what);
 // "web-0", "pod/web-0", "deploy/web". Prints to stderr which of several containers was chosen.
 int podverb_find(

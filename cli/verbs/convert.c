@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/os/path.h"
 #include "base/str.h"
+#include "cli/bar.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/say.h"
@@ -53,6 +54,7 @@ struct conversion {
     const notebook *nb;
     const buf *source, *text; // the input file, and the result
     bool told;
+    own_work *work; // shown while nothing else is printed
 };
 
 __attribute__((format(printf, 2, 3))) static void lost(struct conversion *c, const char *fmt, ...)
@@ -62,6 +64,7 @@ __attribute__((format(printf, 2, 3))) static void lost(struct conversion *c, con
     va_start(args, fmt);
     buf_vfmt(&what, fmt, args);
     va_end(args);
+    own_work_clear(c->work);
     say(stderr, "firesteel: %s: %s\n", c->to, buf_cstr(&what));
     c->told = true;
 }
@@ -138,6 +141,7 @@ static void tell_round_trip(struct conversion *c)
 static int write_out(struct conversion *c, bool force, err *e)
 {
     if (str_eq(c->to, "-")) {
+        own_work_clear(c->work);
         say_file(buf_cstr(c->text), c->text->len);
         return 0;
     }
@@ -192,6 +196,7 @@ struct wanted {
     const char *to;     // NULL: beside each notebook
     const char *format; // "ipynb", as names of such files end
     bool force, adopt;
+    own_work *work;
 };
 
 static int convert(const char *from, const struct wanted *w, err *e)
@@ -204,6 +209,7 @@ static int convert(const char *from, const struct wanted *w, err *e)
     enum form was = form_of(from), form = form_of(format);
     if (was == FORM_MD || was == FORM_HTML)
         return err_set(e, ERR_USAGE, "%s: there is no way back from Markdown and HTML", from);
+    work_phase(own_work_watch(w->work)->work, "reading", WORK_ITEMS, 0);
     if (path_read(from, &source, 256 << 20, e) < 0)
         return -1;
     notebook *nb = notebook_parse_as(from, buf_cstr(&source), source.len, e);
@@ -213,7 +219,8 @@ static int convert(const char *from, const struct wanted *w, err *e)
         notebook_free(nb);
         return err_set(e, ERR_USAGE, "%s: %s", from, notebook_undecided_words());
     }
-    struct conversion c = {from, target, was, form, as, nb, &source, &text, false};
+    struct conversion c = {from, target, was, form, as, nb, &source, &text, false, w->work};
+    work_phase(own_work_watch(w->work)->work, "writing", WORK_ITEMS, 0);
     notebook *lua = w->adopt ? adopt(&c, e) : NULL;
     int result = w->adopt && !lua ? -1 : 0;
     if (lua) {
@@ -239,7 +246,13 @@ static int convert_all(struct cli *cli, char *const *files, const struct wanted 
     int code = 0;
     for (; *files; files++) {
         err e = {0};
-        if (convert(*files, w, &e) < 0)
+        AUTO_FREE char *what = str_fmt("convert %s", *files);
+        own_work *work = own_work_begin(cli, what, WORK_ITEMS, NULL);
+        struct wanted one = *w;
+        one.work = work;
+        int done = convert(*files, &one, &e);
+        own_work_end(work);
+        if (done < 0)
             code = cli_error(cli, &e);
     }
     return code;

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/os/path.h"
 #include "base/str.h"
+#include "cli/bar.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/say.h"
@@ -17,6 +18,7 @@
 struct choice {
     const char *cwd, *to, *file, *experiment;
     enum export_format format;
+    own_work **work; // NULL there: it is over
 };
 
 // A run of a folder, read for an export.
@@ -37,6 +39,12 @@ static int read_source(const char *folder, const char *name, struct source *s, e
     return s->fold ? 0 : -1;
 }
 
+// The work is over; what follows goes to standard output.
+static void end_work(const struct choice *c)
+{
+    own_work_end(STEAL(*c->work));
+}
+
 static int export_file(const struct source *s, const struct choice *c, err *e)
 {
     AUTO_BUF text = {0};
@@ -44,6 +52,7 @@ static int export_file(const struct source *s, const struct choice *c, err *e)
         return -1;
     if (c->file)
         return path_update(c->file, text.data, text.len, 0644, e);
+    end_work(c);
     say_file(text.data, text.len);
     return 0;
 }
@@ -54,6 +63,7 @@ static int export_mlflow(const struct source *s, const struct choice *c, err *e)
     AUTO_FREE char *place = NULL;
     int result = mlflow_write(
         s->fold, s->spools, c->file ? c->file : "mlruns", c->experiment, &place, &notes, e);
+    end_work(c);
     for (char **n = notes; n && *n; n++)
         say(stderr, "firesteel: %s\n", *n);
     strv_free(notes);
@@ -67,9 +77,15 @@ static int export(struct cli *cli, const char *name, const struct choice *c)
     err e = {0};
     CLEANUP(source_done) struct source s = {0};
     AUTO_FREE char *folder = cli_runs_folder(cli, c->cwd, name);
+    AUTO_FREE char *what = str_fmt("export %s", name ? name : "the newest run");
+    struct work *work =
+        own_work_watch(*c->work = own_work_begin(cli, what, WORK_ITEMS, NULL))->work;
+    work_phase(work, "reading", WORK_ITEMS, 0);
     int result = read_source(folder, name, &s, &e);
+    work_phase(work, "writing", WORK_ITEMS, 0);
     if (result == 0)
         result = str_eq(c->to, "mlflow") ? export_mlflow(&s, c, &e) : export_file(&s, c, &e);
+    end_work(c);
     return result < 0 ? cli_error(cli, &e) : 0;
 }
 
@@ -94,7 +110,8 @@ static int settle(struct cli *cli, char *const *rest, struct choice *c, int *cod
 
 static int run(struct cli *cli, int argc, char **argv)
 {
-    struct choice c = {0};
+    own_work *work = NULL;
+    struct choice c = {.work = &work};
     const struct option options[] = {
         {"to", 0, EXPORT_FORMATS "|mlflow", "the format; else what FILE's name says",
             .text = &c.to},

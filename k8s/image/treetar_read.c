@@ -271,8 +271,10 @@ static int take_file(struct reading *r, struct archive_entry *x, const struct pl
     if (fd < 0)
         return err_errno(e, errno, "cannot make %s", p->shown);
     int64_t size = archive_entry_size(x);
-    if (image_unpack_data(r->in, fd, size, p->shown, e))
+    if (image_unpack_data(r->in, fd, size, p->shown, e)) {
+        unlinkat(p->dir, p->name, 0); // half a file is no file
         return -1;
+    }
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, time_of(x)};
     if (ftruncate(fd, size) || fchmod(fd, archive_entry_perm(x) & 0777) || futimens(fd, times))
         return err_errno(e, errno, "cannot write %s", p->shown);

@@ -4,13 +4,18 @@
 import io
 import json
 import os
+import pty
+import re
+import signal
+import subprocess
 import tarfile
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs
 
 from apichannel import STDOUT, Channel
-from tap import FIRESTEEL, run, sh
+from tap import FIRESTEEL, PATIENCE, run, sh
 
 KINDS = {"f": tarfile.REGTYPE, "d": tarfile.DIRTYPE, "l": tarfile.SYMTYPE, "h": tarfile.LNKTYPE, "p": tarfile.FIFOTYPE}
 PODS = {
@@ -37,9 +42,25 @@ def archive(entries):
 
 class Pod(Channel):
     def command(self, name):
+        if name == "endless":
+            return self.send_slowly()
         self.say(STDOUT, archive(PODS[name]))
         self.end({"status": "Success"})
         self.wfile.flush()
+
+
+    def send_slowly(self):
+        """A folder with a file that is there whole, and one that takes minutes."""
+        self.say(STDOUT, archive([("d", "./out", ""), ("f", "./out/whole", "there")])[:2560 - 1024])
+        info = tarfile.TarInfo("./out/big")
+        info.size = 1 << 24
+        self.say(STDOUT, info.tobuf())
+        try:
+            for _ in range(info.size // 4096):
+                self.say(STDOUT, b"x" * 4096)
+                time.sleep(0.02)
+        except OSError:
+            pass
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -111,6 +132,28 @@ def test_links_that_lead_out_are_named_and_lead_nowhere_later(t):
     assert sorted(os.listdir(place.at("out"))) == ["deep", "f"]
     done = place.cp("tree", "out/escdir")
     assert done.code == 0 and os.listdir(place.at("victim")) == [] and os.path.isdir(place.at("out/escdir/sub")), done
+
+
+def test_an_interrupt_leaves_no_half_file(t):
+    place = Place(t)
+    with open(place.at("n.lua"), "w") as f:
+        f.write('-- %%\nk8s.cp("endless:/tmp/out", "out")\n')
+    for argv in ([FIRESTEEL, "cp", "endless:/tmp/out", "out"], [FIRESTEEL, "run", "n.lua", "--no-preflight"]):
+        ours, theirs = pty.openpty()
+        p = subprocess.Popen(argv, cwd=place.dir, env=dict(os.environ, TERM="xterm", **place.env), stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=theirs)
+        os.close(theirs)
+        said = b""
+        while b"KB/s" not in said:  # a terminal sees how far it is
+            said += os.read(ours, 4096)
+        assert re.search(rb"copy /tmp/out: [\d.]+ [KM]B, [\d.]+ KB/s", said), said
+        assert os.path.exists(place.at("out/big")), os.listdir(place.at("out"))
+        began = time.monotonic()
+        p.send_signal(signal.SIGINT)
+        p.communicate(timeout=60 * PATIENCE)
+        assert p.returncode == 130 and time.monotonic() - began < PATIENCE + 0.5, (p.returncode, time.monotonic() - began)
+        assert os.listdir(place.at("out")) == ["whole"], os.listdir(place.at("out"))
+        os.close(ours)
 
 
 def test_a_link_of_ours_stays(t):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The workbench by keys, on an emulated terminal: what is drawn, what runs, how it is left."""
 import os
+import re
 import shutil
 import time
 
@@ -88,6 +89,25 @@ def test_an_interrupt_is_told_once_below_its_cell(t):
         said = [row.strip("▌│ ") for row in s.screen()[:-1] if "interrupted" in row and "──" not in row]
         assert said == ["✗ interrupted in line 1", "✗ interrupted"], said
         leave(s)
+
+
+def test_long_work_has_a_row_below_its_cell_that_goes_with_it(t):
+    where = folder(t, '-- %% Read\nfs.sha256 "huge"\n\n-- %% Next\nprint "after"\n')
+    with open(os.path.join(where, "huge"), "w") as f:
+        f.truncate(64 << 30)  # without blocks
+    for size in "80x24", "120x40":
+        with workbench(where, size=size) as s:
+            s.keys("g g C-e")
+            s.wait("│ read huge")
+            s.wait("s left")
+            row = next(row for row in s.screen() if "│ read huge" in row)
+            assert re.search(r"│ read huge [█▉▊▋▌▍▎▏░ ━╸─]+ hashing \d+\.\d\d/68\.72 GB, \d+\.\d MB/s, \w+ left", row), row
+            s.keys("i i")
+            s.gone("read huge")
+            s.wait("✗ interrupted")
+            s.keys("j C-e")
+            s.wait("│ after")
+            leave(s)
 
 
 def test_interrupt_and_run_all(t):

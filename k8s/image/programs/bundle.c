@@ -195,9 +195,11 @@ static int write_part(struct packing *p, enum bundle_part i, const char *folder,
     char hex[SHA256_HEX];
     if (!part->files)
         return 0;
+    layer_watched(part->layer, p->spec->watch);
     if (add_libraries(p, part, e) || save(p, part, path, e) || sha256_file(path, hex, e))
         return -1;
     buf_fmt(sums, "%s  %s\n", hex, name);
+    work_part(work_of(p->spec->watch), false);
     return 0;
 }
 
@@ -207,6 +209,10 @@ static int write_all(struct packing *p, const char *folder, err *e)
     for (size_t i = 0; i < p->spec->n; i++)
         if (add_file(p, &p->spec->files[i], e))
             return -1;
+    int64_t parts = 0;
+    for (size_t i = 0; i < BUNDLE_PARTS_N; i++)
+        parts += p->parts[i].files > 0;
+    work_parts(work_of(p->spec->watch), parts);
     for (size_t i = 0; i < BUNDLE_PARTS_N; i++)
         if (write_part(p, (enum bundle_part)i, folder, &sums, e))
             return -1;

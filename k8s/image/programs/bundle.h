@@ -44,8 +44,9 @@ struct bundle_spec {
     const char *name;
     const struct bundle_file *files;
     size_t n;
-    int64_t time; // of every entry, seconds since 1970
-    int level;    // of compression by zstd: 1 to 22
+    int64_t time;                   // of every entry, seconds since 1970
+    int level;                      // of compression by zstd: 1 to 22
+    const struct work_watch *watch; // its parts are the archives; NULL: none
 };
 
 // Writes the archives of the parts that have files, and SHA256SUMS, into the folder, which is made.

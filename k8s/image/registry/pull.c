@@ -200,7 +200,6 @@ static int fetch_patiently(struct pull *p, const oci_descriptor *d, err *e)
             return -1;
         if (fetch_once(p, d, &why) == 0) {
             p->out->fetched++;
-            work_part(p->work, false);
             return 0;
         }
         if (why.code != ERR_UNAVAILABLE && !(why.code == ERR_INVALID && p->resumed))
@@ -220,7 +219,6 @@ static int fetch_blob(struct pull *p, const oci_descriptor *d, err *e)
         return there < 0 ? -1 : fetch_patiently(p, d, e);
     p->out->present++;
     work_skip(p->work, d->size);
-    work_part(p->work, true);
     return 0;
 }
 
@@ -230,10 +228,13 @@ static int fetch_blobs(struct pull *p, const buf *manifest, err *e)
     if (oci_manifest_parse(manifest->data, manifest->len, &m, e))
         return -1;
     work_total(p->work, oci_manifest_bytes(&m));
-    work_parts(p->work, (int64_t)m.layer_n + 1);
-    for (size_t i = 0; i < m.layer_n; i++)
+    work_parts(p->work, (int64_t)m.layer_n);
+    for (size_t i = 0; i < m.layer_n; i++) {
+        size_t fetched = p->out->fetched;
         if (fetch_blob(p, &m.layers[i], e))
             return -1;
+        work_part(p->work, p->out->fetched == fetched);
+    }
     return fetch_blob(p, &m.config, e) || store_text(p, manifest, e) ? -1 : 0;
 }
 

@@ -128,9 +128,7 @@ static int push_patiently(struct push *p, const oci_descriptor *d, struct image_
             return -1;
         p->counted = 0;
         if (push_blob(p, d, out, &why) == 0) {
-            bool was_there = p->counted == 0 && d->size > 0;
-            (was_there ? work_skip : work_step)(p->work, d->size - p->counted);
-            work_part(p->work, was_there);
+            (p->counted ? work_step : work_skip)(p->work, d->size - p->counted);
             return 0;
         }
         work_step(p->work, -p->counted);
@@ -164,9 +162,12 @@ static int put_manifest(
 
 static int push_blobs(struct push *p, const oci_manifest *m, struct image_pushed *out, err *e)
 {
-    for (size_t i = 0; i < m->layer_n; i++)
+    for (size_t i = 0; i < m->layer_n; i++) {
+        size_t sent = out->sent;
         if (push_patiently(p, &m->layers[i], out, e))
             return -1;
+        work_part(p->work, out->sent == sent);
+    }
     return push_patiently(p, &m->config, out, e);
 }
 
@@ -184,7 +185,7 @@ int image_push(const image_store *store, const oci_descriptor *manifest,
         image_store_manifest(store, &manifest->digest, &m, e))
         return err_wrap(e, "push %s:%s", to->name, to->tag);
     work_total(to->work, oci_manifest_bytes(&m));
-    work_parts(to->work, (int64_t)m.layer_n + 1);
+    work_parts(to->work, (int64_t)m.layer_n);
     if (image_greet(&p.session, e) || push_blobs(&p, &m, out, e) ||
         put_manifest(&p.session, manifest, &text, to->tag, e))
         return err_wrap(e, "push %s:%s", to->name, to->tag);

@@ -12,7 +12,7 @@ struct image_push_to {
     const char *name, *tag;
     // Another name in the same registry that may already have some layers (a base); NULL: none.
     const char *mount_from;
-    struct work *work; // counts bytes; its parts are blobs. NULL: none
+    struct work *work; // counts bytes; its parts are layers. NULL: none
 };
 
 struct image_pushed {

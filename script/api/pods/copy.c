@@ -17,14 +17,21 @@ static int copy_with(
     AUTO_FREE char *here = path_join(call_cwd(c), json_str_or(args, "here", ""));
     struct patience patience = p->target.patience;
     struct treetar_told told = {0};
+    struct work work;
     if (k8s_deadline(c, args, &patience, e) != 0)
         return -1;
     const struct copying w = {.loop = call_loop(c),
         .pod = p,
         .patience = &patience,
         .here = here,
-        .there = json_str_or(args, "there", ".")};
-    if (fn(&w, &told, e) != 0)
+        .there = json_str_or(args, "there", "."),
+        .work = &work};
+    AUTO_FREE char *what =
+        str_fmt("copy %s", fn == copying_up ? json_str_or(args, "here", "") : w.there);
+    call_work(c, &work, what, WORK_BYTES, NULL);
+    int copied = fn(&w, &told, e);
+    call_work_end(c, &work);
+    if (copied != 0)
         return e->code == ERR_NOT_FOUND ? err_wrap(e, "k8s.cp") : -1;
     *result = cJSON_CreateObject();
     json_set_int(*result, "files", told.files);

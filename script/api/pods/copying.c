@@ -41,6 +41,7 @@ struct copy {
     bool up; // into the pod
     const char *here, *name;
     const char *const *command;
+    struct work *work;
     const char *const *plain; // the same for a container without a shell; NULL: there is no other
     // The thread's.
     int fd;
@@ -112,6 +113,7 @@ static void on_output(void *arg, int fd, const char *bytes, size_t n)
         on_words(x, bytes, n);
     if (fd == 2 || x->up)
         return;
+    work_step(x->work, (int64_t)n);
     stream_write(x->local, bytes, n);
     if (stream_queued(x->local) > ENOUGH)
         remote_pause(x->remote, true);
@@ -144,6 +146,7 @@ static void on_data(void *arg, const char *bytes, size_t n)
     if (!x->remote)
         return;
     remote_input(x->remote, bytes, n);
+    work_step(x->work, (int64_t)n);
     if (remote_queued(x->remote) > ENOUGH)
         stream_pause(x->local, true);
 }
@@ -291,6 +294,7 @@ static int run(const struct copying *w, struct copy *x, struct treetar_told *tol
     x->loop = w->loop;
     x->pod = w->pod;
     x->here = w->here;
+    x->work = w->work;
     if (start_thread(x, &thread, e) != 0)
         return -1;
     int waited = loop_call(w->loop, w->patience->canceller, &copy_ops, x, w->patience->deadline, e);
@@ -384,6 +388,8 @@ int copying_up(const struct copying *w, struct treetar_told *told, err *e)
     int folder = str_ends(w->there, "/") ? 1 : is_folder(w, w->there, e);
     if (folder < 0)
         return -1;
+    if (S_ISREG(st.st_mode)) // of a tree nobody has counted the bytes
+        work_total(w->work, st.st_size);
     AUTO_FREE char *above = NULL, *name = NULL;
     split(folder ? into : w->there, &above, &name);
     const char *const words[] = {"sh", "-c", unpack, above, NULL};

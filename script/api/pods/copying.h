@@ -11,6 +11,7 @@ struct copying {
     const struct patience *patience;
     const char *here;  // an absolute path
     const char *there; // a path in the container
+    struct work *work; // counts the bytes of the stream; NULL: nobody does
 };
 // A folder that is there takes what is copied into it. Errors: ERR_NOT_FOUND when nothing is here,
 // ERR_FAILED with the words of the container's tar.

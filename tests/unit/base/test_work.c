@@ -99,14 +99,14 @@ TEST(words_say_amount_speed_rest_and_parts)
     work_skip(&w, 10000000);
     work_part(&w, true);
     int64_t now = steps(&w, w.began, 15, 2000000);
-    CHECK_STR(words(&w, now, &out),
-        "40.0 of 120.0 MB, 10.0 MB/s, 8.0s left, 1 of 9 layers, 1 cached");
+    CHECK_STR(
+        words(&w, now, &out), "40.0/120.0 MB, 10.0 MB/s, 8.0s left, 1/9 layers, 1 cached");
     CHECK_STR(words(&w, now + 5 * second, &out),
-        "40.0 of 120.0 MB, nothing new for 5.0s, 1 of 9 layers, 1 cached");
+        "40.0/120.0 MB, nothing new for 5.0s, 1/9 layers, 1 cached");
     work_begin(&w, "clean a", WORK_ITEMS, "objects");
     work_total(&w, 300);
     now = steps(&w, w.began, 15, 10);
-    CHECK_STR(words(&w, now, &out), "150 of 300 objects, 50/s, 3.0s left");
+    CHECK_STR(words(&w, now, &out), "150/300 objects, 50/s, 3.0s left");
     work_begin(&w, "read a", WORK_BYTES, NULL);
     work_phase(&w, "hashing", WORK_BYTES, 0);
     now = steps(&w, w.began, 15, 100);
