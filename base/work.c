@@ -169,15 +169,11 @@ static void amount(const struct work_state *s, buf *out)
         work_bytes_text(out, s->done);
     } else if (s->unit == WORK_BYTES) {
         size_t i = scale_of(s->total);
-        buf_fmt(out,
-            i == 3 ? "%.0f/"
-            : i    ? "%.1f/"
-                   : "%.2f/",
-            (double)s->done / scales[i].by);
+        buf_fmt(out, i == 3 ? "%.0f/" : i ? "%.1f/" : "%.2f/", (double)s->done / scales[i].by);
         work_bytes_text(out, s->total);
     } else if (s->total) {
-        buf_fmt(out, "%lld/%lld%s%s", (long long)s->done, (long long)s->total, *noun ? " " : "",
-            noun);
+        buf_fmt(
+            out, "%lld/%lld%s%s", (long long)s->done, (long long)s->total, *noun ? " " : "", noun);
     } else {
         buf_fmt(out, "%lld%s%s", (long long)s->done, *noun ? " " : "", noun);
     }

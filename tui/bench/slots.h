@@ -38,7 +38,7 @@ const char *slot_id(const struct slot *s);
 edit *slot_edit(const struct slot *s); // after a person's change call slot_typed
 syntax_language slot_language(const struct slot *s);
 const cJSON *slot_works(const struct slot *s); // events `progress` of its long work; NULL: none
-unsigned slot_version(const struct slot *s); // counts the changes of its output
+unsigned slot_version(const struct slot *s);   // counts the changes of its output
 struct drawing *slot_drawing(struct slot *s);
 // Forgets drawn outputs, except those of [from, to).
 void slot_forget_outputs(bench *b, size_t from, size_t to);

@@ -10,9 +10,9 @@
 #include "k8s/image/store.h"
 
 struct image_pull_from {
-    const char *name, *tag;          // tag: also a digest, "sha256:…", which pins the image
-    const char *ref;                 // its name in the store; NULL: none, it stays a day
-    struct work *work; // counts bytes; its parts are layers. NULL: none
+    const char *name, *tag; // tag: also a digest, "sha256:…", which pins the image
+    const char *ref;        // its name in the store; NULL: none, it stays a day
+    struct work *work;      // counts bytes; its parts are layers. NULL: none
 };
 
 struct image_pulled {

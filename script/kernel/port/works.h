@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The long work that calls of bindings do now (base/work.h). What takes longer than a second is told
-// to everybody who looks, five times a second, and once more when it is over. This is no part of
-// the run: nothing of it is in the journal, and nothing is read while nobody looks. Who joins later
-// learns it from the next message. It lives on the loop's thread; works begin and end on any.
+// The long work that calls of bindings do now (base/work.h). What takes longer than a second is
+// told to everybody who looks, five times a second, and once more when it is over. This is no part
+// of the run: nothing of it is in the journal, and nothing is read while nobody looks. Who joins
+// later learns it from the next message. It lives on the loop's thread; works begin and end on any.
 //   call ── works_begin ─> list <── timer (loop) ── work_look ─> port_private ─> tell
 #pragma once
 #include "base/work.h"

@@ -99,8 +99,7 @@ TEST(words_say_amount_speed_rest_and_parts)
     work_skip(&w, 10000000);
     work_part(&w, true);
     int64_t now = steps(&w, w.began, 15, 2000000);
-    CHECK_STR(
-        words(&w, now, &out), "40.0/120.0 MB, 10.0 MB/s, 8.0s left, 1/9 layers, 1 cached");
+    CHECK_STR(words(&w, now, &out), "40.0/120.0 MB, 10.0 MB/s, 8.0s left, 1/9 layers, 1 cached");
     CHECK_STR(words(&w, now + 5 * second, &out),
         "40.0/120.0 MB, nothing new for 5.0s, 1/9 layers, 1 cached");
     work_begin(&w, "clean a", WORK_ITEMS, "objects");
