@@ -101,6 +101,10 @@ static int settle(struct cli *cli, char *const *rest, struct choice *c, int *cod
         *code = cli_usage(cli, &export_verb, "one run at a time");
     else if (!said)
         *code = cli_usage(cli, &export_verb, "to which format? --to " EXPORT_FORMATS "|mlflow");
+    else if (str_eq(c->to, "openlineage"))
+        *code = cli_usage(cli, &export_verb,
+            "a script writes events of OpenLineage: `firesteel export RUN --to json | python3 "
+            "PREFIX/share/firesteel/openlineage.py`");
     else if (!mlflow && !export_format(said, &c->format))
         *code = cli_usage(cli, &export_verb, "%s is none of " EXPORT_FORMATS "|mlflow", said);
     else if (c->experiment && !mlflow)
