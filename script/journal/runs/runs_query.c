@@ -10,13 +10,15 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const kinds[] = {"params", "metrics", "tags"};
+// What a run's names belong to, and the member that is the value, where it is one of several.
+static const struct kind {
+    const char *name, *member;
+} kinds[] = {{"params", NULL}, {"metrics", "value"}, {"tags", NULL}};
 
-// Of a metric its value.
-static const cJSON *of_kind(const cJSON *run, const char *kind, const char *name)
+static const cJSON *of_kind(const cJSON *run, const struct kind *k, const char *name)
 {
-    const cJSON *value = json_get(json_get(run, kind), name);
-    return str_eq(kind, "metrics") ? json_get(value, "value") : value;
+    const cJSON *value = json_get(json_get(run, k->name), name);
+    return k->member ? json_get(value, k->member) : value;
 }
 
 // Where the run came from: commit, branch, dirty, seed, host, context, …
@@ -36,16 +38,16 @@ const cJSON *runs_field(const cJSON *run, const char *name)
 {
     const char *dot = strchr(name, '.');
     for (size_t i = 0; dot && i < ARRAY_LEN(kinds); i++) {
-        size_t n = strlen(kinds[i]);
-        if (strncmp(name, kinds[i], n) == 0 && name[n] == '.')
-            return of_kind(run, kinds[i], name + n + 1);
+        size_t n = strlen(kinds[i].name);
+        if (strncmp(name, kinds[i].name, n) == 0 && name[n] == '.')
+            return of_kind(run, &kinds[i], name + n + 1);
     }
     const cJSON *found = json_get(run, name);
     if (found && !cJSON_IsObject(found))
         return found;
     found = NULL;
     for (size_t i = 0; i < ARRAY_LEN(kinds) && !found; i++)
-        found = of_kind(run, kinds[i], name);
+        found = of_kind(run, &kinds[i], name);
     return found ? found : of_origin(json_get(run, "origin"), name);
 }
 
