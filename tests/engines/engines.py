@@ -17,7 +17,7 @@ SUITE = os.path.join(HERE, "..", "cluster", "suite.py")
 
 def run(*words, **env):
     """The cases on a cluster of their own, with all four beside Spark's operator and MPI's; its exit code."""
-    ours = {"FIRESTEEL_CLUSTER_FILES": "situations queued trainers", "FIRESTEEL_CLUSTER_UP": "--without spark,mpi,argo,metrics --with engines",
+    ours = {"FIRESTEEL_CLUSTER_FILES": "situations queued trainers rays", "FIRESTEEL_CLUSTER_UP": "--without spark,mpi,argo,metrics --with engines",
             "FIRESTEEL_REQUIRE": "cluster"}
     return subprocess.run([sys.executable, SUITE, *words], check=False, env={**os.environ, **ours, **env}).returncode
 

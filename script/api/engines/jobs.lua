@@ -316,8 +316,9 @@ local OPTIONS = {
 }
 
 -- Describes an engine. own: words of an option that differ, { type, words } of one, false: it has no such option;
--- after = { NAME = { { name, type, words }, … } }: options of its own, behind that one. with: of the example.
-function parts.describe(engine, what, own, image, with)
+-- after = { NAME = { { name, type, words }, … } }: options of its own, behind that one. with: of the example; count: the option
+-- that says how many pods there are.
+function parts.describe(engine, what, own, image, with, count)
   local options, lines = {}, {}
   local function add(name, kind, words)
     options[#options + 1], lines[#lines + 1] = name .. ": " .. kind, ("  %s: %s"):format(name, words)
@@ -328,9 +329,9 @@ function parts.describe(engine, what, own, image, with)
     if mine ~= false then add(name, type(mine) == "table" and mine[1] or kind, type(mine) == "table" and mine[2] or mine or words) end
     for _, more in ipairs(own.after and own.after[name] or {}) do add(table.unpack(more)) end
   end
-  core.api(("%s{%s} -> engine\n  Where hvd.run and torch.run run their ranks: %s\n%s\n  example:\n    on = %s { image = \"registry:5000/%s\", executors = 4%s }\n"
+  core.api(("%s{%s} -> engine\n  Where hvd.run and torch.run run their ranks: %s\n%s\n  example:\n    on = %s { image = \"registry:5000/%s\", %s = 4%s }\n"
     .. "    print((pcall(hvd.run, function() end, { np = 5, on = on }))) --> false\n"):format(engine, table.concat(options, ", "), what,
-    table.concat(lines, "\n"), engine, image, with or ""))
+    table.concat(lines, "\n"), engine, image, count or "executors", with or ""))
 end
 
 parts.describe("k8s.jobs", "a Job with the driver, and a Job of executors, each with some of the ranks.", {

@@ -8,10 +8,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/client/logs/tail.h"
 #include "script/api/core/kept.h"
 #include "script/api/core/notes.h"
-#include "script/api/engines/gang.h"
+#include "script/api/engines/follow.h"
 #include "script/api/hvd/result.h"
 #include "script/api/spark/lines.h"
 #include "script/api/trainer/reports.h"
@@ -21,7 +20,6 @@
 #include <sys/random.h>
 
 enum { SECRET_BYTES = 32, FUNCTION_MOST = 1000 * 1000 };
-static const int64_t LOOK = CLOCK_SEC / 4;
 static const int64_t LAST_LINES = 5 * CLOCK_SEC; // for the log of a driver that has ended
 static const struct gang_words hvd_words = {.what = "hvd.run",
     .prefix = "hvd",
@@ -39,12 +37,8 @@ struct job {
     struct kept output;
     struct spark_lines lines; // of a driver that Spark has started
     display *log;             // all that it prints; NULL: it has no lines of Spark
-    bool log_ended;           // nothing more comes
-    tail *tail;
-    loop_pending *waiting;
-    int64_t ended; // clock_mono() ns; 0 while the driver's pod lives
+    struct follow follow;
     bool driver_failed;
-    err failure;
 };
 
 static int fill_secret(struct job *j, cJSON *secret, err *e)
@@ -86,18 +80,12 @@ static int prepare(struct job *j, err *e)
 
 // ---- the driver's log, on the loop's thread
 
-static void finish(struct job *j)
-{
-    if (j->waiting)
-        loop_call_finish(STEAL(j->waiting));
-}
-
 static void on_event(void *arg, const cJSON *event)
 {
     struct job *j = arg;
     hvd_result_event(&j->told, event);
     if (j->told.whole || j->told.damage.code)
-        finish(j);
+        follow_finish(&j->follow);
 }
 
 static void show_line(struct job *j, const char *stream, const char *text, size_t n)
@@ -118,7 +106,6 @@ static void on_line(void *arg, enum log_kind kind, const char *text, size_t n)
 {
     struct job *j = arg;
     AUTO_JSON *event = kind == LOG_LINE ? training_line(text, n) : NULL;
-    j->gang.began = true;
     if (event) {
         reports_event(&j->reports, event);
         return;
@@ -132,58 +119,7 @@ static void on_line(void *arg, enum log_kind kind, const char *text, size_t n)
         show_line(j, kind == LOG_LINE ? "stdout" : "stderr", line.data, line.len);
 }
 
-static void on_done(void *arg, const err *e)
-{
-    struct job *j = arg;
-    j->tail = NULL;
-    j->log_ended = true;
-    if (e->code && !j->failure.code)
-        j->failure = *e;
-    finish(j);
-}
-
-static const struct tail_ops callbacks = {.line = on_line, .done = on_done};
-
-static void follow(loop_pending *pending, void *arg)
-{
-    struct job *j = arg;
-    j->waiting = pending;
-    err e = {0};
-    j->tail = tail_open(j->gang.pods.client,
-        &(struct tail_spec){
-            .ns = j->gang.ns, .labels = j->gang.main_pod, .follow = true, .tail = -1},
-        &callbacks, j, &e);
-    if (!j->tail)
-        on_done(j, &e);
-}
-
-static void stop(void *arg)
-{
-    struct job *j = arg;
-    tail_close(STEAL(j->tail));
-    finish(j);
-}
-
-static void cancel(loop_pending *pending, void *arg)
-{
-    stop(arg);
-}
-
-static void drain(void *arg)
-{
-    struct job *j = arg;
-    if (j->tail)
-        tail_finish(j->tail);
-}
-
 // ---- looks, on the call's thread
-
-static void fail(struct job *j, const err *why)
-{
-    if (!j->failure.code)
-        j->failure = *why;
-    loop_post(call_loop(j->call), stop, j);
-}
 
 // The driver's pod has ended: what it said last is awaited.
 static void see_driver(struct job *j, const cJSON *pod)
@@ -193,12 +129,7 @@ static void see_driver(struct job *j, const cJSON *pod)
     if (!failed && !str_eq(phase, "Succeeded"))
         return;
     j->driver_failed = failed;
-    if (!j->ended) {
-        j->ended = clock_mono();
-        loop_post(call_loop(j->call), drain, j);
-    } else if (clock_mono() - j->ended > LAST_LINES) {
-        loop_post(call_loop(j->call), stop, j);
-    }
+    follow_drain(&j->follow, LAST_LINES);
 }
 
 static void look(void *arg)
@@ -212,8 +143,8 @@ static void look(void *arg)
         if (gang_is_main(&j->gang, pod))
             see_driver(j, pod);
     }
-    if (gang_look(&j->gang, pods, false, NULL, &e) && !j->ended)
-        fail(j, &e);
+    if (gang_look(&j->gang, pods, false, NULL, &e) && !j->follow.ended)
+        follow_fail(&j->follow, &e);
 }
 
 // ---- the call
@@ -250,8 +181,8 @@ static int judge(struct job *j, const char *output, err *e)
     AUTO_FREE char *words = reports_last_words(output);
     if (words)
         return err_set(e, ERR_FAILED, "hvd.run: %s", words);
-    if (j->failure.code)
-        return err_set(e, j->failure.code, "%s", j->failure.text);
+    if (j->follow.failure.code)
+        return err_set(e, j->follow.failure.code, "%s", j->follow.failure.text);
     if (j->driver_failed) {
         explain_driver(j, e);
         return -1;
@@ -261,13 +192,11 @@ static int judge(struct job *j, const char *output, err *e)
 
 static int run(struct job *j, cJSON **result, err *e)
 {
-    static const struct loop_call_ops ops = {
-        .start = follow, .cancel = cancel, .meanwhile = look, .every = LOOK};
     AUTO_BUF output = {0};
     int64_t begun = clock_mono();
     if (gang_make(&j->gang, e))
         return -1;
-    int done = loop_call(call_loop(j->call), call_canceller(j->call), &ops, j, 0, e);
+    int done = follow_run(&j->follow, e);
     double seconds = (double)(clock_mono() - begun) / (double)CLOCK_SEC;
     uint64_t left_out = kept_take(&j->output, &output);
     if (done || judge(j, buf_cstr(&output), e))
@@ -285,29 +214,17 @@ static int run(struct job *j, cJSON **result, err *e)
     return 0;
 }
 
-static void leave(loop_pending *pending, void *arg)
+static void leave(void *arg)
 {
     struct job *j = arg;
-    tail_close(STEAL(j->tail));
     if (j->log)
         display_close(j->log, NULL);
-    loop_call_finish(pending);
-}
-
-static void cannot_cancel(loop_pending *pending, void *arg)
-{
-}
-
-// What was posted for this job has run after this.
-static void leave_log(struct job *j)
-{
-    static const struct loop_call_ops ops = {.start = leave, .cancel = cannot_cancel};
-    loop_call(call_loop(j->call), NULL, &ops, j, 0, NULL);
 }
 
 static int start(call *c, const cJSON *args, cJSON **result, err *e)
 {
-    struct job j = {.call = c};
+    static const struct follow_ops ops = {.line = on_line, .look = look, .leave = leave};
+    struct job j = {.call = c, .follow = {.gang = &j.gang, .ops = &ops, .arg = &j}};
     j.output.most = KEPT_DATA;
     j.reports =
         (struct reports){.call = c, .training = training_new(), .other = on_event, .arg = &j};
@@ -316,7 +233,7 @@ static int start(call *c, const cJSON *args, cJSON **result, err *e)
         done = prepare(&j, e);
     if (done == 0) {
         done = run(&j, result, e);
-        leave_log(&j);
+        follow_leave(&j.follow);
         reports_close(&j.reports);
         gang_remove(&j.gang, done == 0);
     }

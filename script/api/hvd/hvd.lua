@@ -70,12 +70,13 @@ end
 --       log = "title",                   -- the driver's log has lines of Spark, which are folded: a log of this title has all; nil: none
 --     }
 --     nodes = function(options, job) → plan  -- of torch.run, whose job is another (script/api/torch/torch.lua); nil: it cannot
+--     objects = function(options) → manifests  -- what k8s.create makes of the record, the main one first; nil: it is no manifest
 --   })
 --
 -- job = {
 --   name = "@job@",       -- stands for the job's name, "hvd-1a2b3c4d", in every text of the plan. The kernel has made a Secret
 --                         -- of this name, with the keys `function` and `secret`, before the first of the objects.
---   np =, max_np =, elastic =, namespace =,
+--   np =, max_np =, elastic =, namespace =, start_timeout =,   -- the last in seconds
 --   command = { "--function", FILE }   -- the arguments of the driver, firesteel-worker (or spark.py); FILE is in the mount
 --   driver_env, executor_env,          -- lists of { name =, value = or valueFrom = }: the secret and what hvd.run was told
 --   volume, mount,                     -- the Secret's `function`, for the driver's pod and container
@@ -108,6 +109,14 @@ setmetatable(engines, { __mode = "k" })
 -- The engine that options belong to; nil: they are no engine's.
 function core.engine_of(on)
   return getmetatable(on) == engine_of and engines[on] or nil
+end
+
+-- The manifests that k8s.create makes of a record, the main one first; nil: it is no engine's.
+function core.engine_objects(record)
+  local engine = core.engine_of(record)
+  if not engine then return nil end
+  if not engine.objects then core.fail("error", ("%s is where hvd.run and torch.run run their ranks: on = %s {…}"):format(engine.name, engine.name)) end
+  return engine.objects(record)
 end
 
 local function text_map(what, map, whose)
@@ -163,7 +172,7 @@ local function job_of(options, np, on)
     executor_env = env_list(text_map("on.env", on.env), own, told, { HOROVOD_TIMELINE = options.timeline }),
     volume = { name = "function", secret = { secretName = name, items = { { key = "function", path = "function" } } } },
     mount = { name = "function", mountPath = FOLDER, readOnly = true },
-    label = "firesteel/hvd", labels = { ["firesteel/hvd"] = name },
+    label = "firesteel/hvd", labels = { ["firesteel/hvd"] = name }, start_timeout = core.duration(options.start_timeout or 600),
   }
   for _, list in ipairs { job.driver_env, job.executor_env } do list[#list + 1] = secret_of(name) end
   return job
@@ -217,7 +226,8 @@ function core.hvd_objects(engine, options, name)
   local ok, make = pcall(function() return k8s[engine] end)
   if not ok or not makers[make] then return nil end
   local made = make(options)
-  local np = options.executors and options.executors * (options.cores or 1) or 1
+  if options.entrypoint and engines[made].objects then return engines[made].objects(made) end
+  local np = engines[made].slots(made) or 1
   local function named(value)
     if type(value) == "string" then return (value:gsub("@job@", name)) end
     if type(value) ~= "table" then return value end

@@ -62,7 +62,15 @@ local function target(what, kind, ...)
   return { kind = kind, name = (...) }, select(2, ...)
 end
 
+-- A record of an engine that is a manifest (k8s.rayjob with an entrypoint): its objects, the main one first.
+local function of_engine(source)
+  local ask = type(source) == "table" and rawget(core, "engine_objects")
+  return ask and ask(source) or nil
+end
+
 local function objects_of(source, what)
+  local made = of_engine(source)
+  if made then return core.call("k8s.manifest", { value = made }) end
   if is_handle(source) then usage("%s expects a manifest: a file, its text, or a table", what) end
   if type(source) == "string" then
     local text = source:find "\n" or source:find "^%s*[{%[]"
@@ -80,7 +88,23 @@ function core.our_pods(manifest)
   return manifest
 end
 
+-- The main object of a record, and then what belongs to it and goes with it.
+local function whole_record(verb, objects, options)
+  local function make(o)
+    o.metadata.namespace = o.metadata.namespace or options.namespace
+    return core.call(verb, { object = o, force = options.force, ours = true })
+  end
+  local main = as_handle(make(objects[1]))
+  for i = 2, #objects do
+    objects[i].metadata.ownerReferences = core.array { { apiVersion = objects[1].apiVersion, kind = main.kind, name = main.name, uid = main.uid } }
+    make(objects[i])
+  end
+  return main
+end
+
 local function each_object(verb, source, options)
+  local made = of_engine(source)
+  if made then return whole_record(verb, core.call("k8s.manifest", { value = made }), options) end
   local handles = setmetatable({}, list)
   for i, o in ipairs(objects_of(source, verb)) do
     if options.namespace then o.metadata.namespace = o.metadata.namespace or options.namespace end

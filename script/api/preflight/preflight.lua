@@ -134,11 +134,12 @@ end
 local function is_chosen(args, before)
   local condition = before:match "^[%a_][%w_]*%s*=%s*(.-)%s+and%s*$"
   return is_plain(before) or (condition and value_of(args, condition) == true) or before:find "^[%a_][%w_]*%s*=%s*hvd%.run%s*%(.*on%s*=%s*$"
+    or before:find "^[%a_][%w_]*%s*=%s*k8s%.%a+%s*%(%s*$"
 end
 
 -- Options of engines that tell what pods ask for, and where.
 local ASKS = { executors = true, cores = true, cpu = true, memory = true, gpu = true, namespace = true, queue = true, priority = true,
-  service_account = true, pull_secrets = true, node_selector = true, tolerations = true, network_policy = true, labels = true }
+  workers = true, head_cpu = true, head_memory = true, name = true, entrypoint = true, service_account = true, pull_secrets = true, node_selector = true, tolerations = true, network_policy = true, labels = true }
 
 -- What engines of hvd.run are going to make, as far as parameters determine it.
 local function of_engines(args)

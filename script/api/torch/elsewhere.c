@@ -7,14 +7,12 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/client/logs/tail.h"
 #include "script/api/bindings.h"
-#include "script/api/engines/gang.h"
+#include "script/api/engines/follow.h"
 #include "script/api/torch/output.h"
 
 #include <string.h>
 
-static const int64_t LOOK = CLOCK_SEC / 4;
 static const int64_t LAST_LINES = 5 * CLOCK_SEC; // for the logs of a job that has ended
 static const int64_t OTHERS = 3 * CLOCK_SEC;     // to fail, too, when a rank has
 static const struct gang_words torch_words = {.what = "torch.run",
@@ -25,84 +23,28 @@ static const struct gang_words torch_words = {.what = "torch.run",
 
 struct job {
     struct gang gang;
-    call *call;
     struct torch_output output;
-    tail *tail;
-    loop_pending *waiting;
-    int64_t ended; // clock_mono() ns; 0 while the job goes on
-    int64_t lost;  // when a rank had failed for good; not each engine ends the others
-    err failure;   // of the plan's main object, or of its logs
+    struct follow follow;
+    int64_t linger; // ns for the last lines
+    int64_t lost;   // when a rank had failed for good; not each engine ends the others
 };
-
-// ---- logs, on the loop's thread
-
-static void finish(struct job *j)
-{
-    if (j->waiting)
-        loop_call_finish(STEAL(j->waiting));
-}
 
 static void on_line(void *arg, enum log_kind kind, const char *text, size_t n)
 {
     struct job *j = arg;
     bool error = kind != LOG_LINE || (n > 0 && *text == '[' && memmem(text, n, "]<stderr>:", 10));
-    j->gang.began = true;
     torch_output_line(&j->output, error ? "stderr" : "stdout", text, n);
 }
 
-static void on_done(void *arg, const err *e)
-{
-    struct job *j = arg;
-    j->tail = NULL;
-    if (e->code && !j->failure.code)
-        j->failure = *e;
-    finish(j);
-}
-
-static const struct tail_ops callbacks = {.line = on_line, .done = on_done};
-
-static void follow(loop_pending *pending, void *arg)
-{
-    struct job *j = arg;
-    err e = {0};
-    j->waiting = pending;
-    j->tail = tail_open(j->gang.pods.client,
-        &(struct tail_spec){
-            .ns = j->gang.ns, .labels = j->gang.all_pods, .follow = true, .tail = -1},
-        &callbacks, j, &e);
-    if (!j->tail)
-        on_done(j, &e);
-}
-
-static void stop(void *arg)
-{
-    struct job *j = arg;
-    tail_close(STEAL(j->tail));
-    finish(j);
-}
-
-static void cancel(loop_pending *pending, void *arg)
-{
-    stop(arg);
-}
-
-static void drain(void *arg)
-{
-    struct job *j = arg;
-    if (j->tail)
-        tail_finish(j->tail);
-}
-
-// ---- looks, on the call's thread
-
+// Ranks that have lost their peer are not waited for.
 static void look(void *arg)
 {
     struct job *j = arg;
+    struct follow *f = &j->follow;
     struct state state = {0};
     err e = {0};
-    if (j->ended) {
-        if (clock_mono() - j->ended > LAST_LINES)
-            loop_post(call_loop(j->call), stop, j);
+    if (f->ended) {
+        follow_drain(f, j->linger);
         return;
     }
     AUTO_JSON *pods = gang_pods(&j->gang);
@@ -112,10 +54,10 @@ static void look(void *arg)
     bool late = j->lost && clock_mono() - j->lost > OTHERS;
     if (!failed && !late && state.outcome != OUTCOME_GOOD)
         return;
-    if (failed && !j->failure.code)
-        j->failure = e;
-    j->ended = late ? clock_mono() - LAST_LINES : clock_mono(); // the others print on
-    loop_post(call_loop(j->call), drain, j);
+    if (failed && !f->failure.code)
+        f->failure = e;
+    j->linger = late ? 0 : LAST_LINES; // the others print on
+    follow_drain(f, j->linger);
 }
 
 // ---- the call
@@ -167,24 +109,21 @@ static int judge(struct job *j, err *e)
 {
     AUTO_BUF reason = {0};
     const char *name = json_str_or(j->gang.args, "name", "the script");
-    if (!j->failure.code && !j->output.lost)
+    if (!j->follow.failure.code && !j->output.lost)
         return 0;
-    if (j->failure.code == ERR_TIMEOUT)
-        return err_set(e, ERR_TIMEOUT, "%s", j->failure.text);
+    if (j->follow.failure.code == ERR_TIMEOUT)
+        return err_set(e, ERR_TIMEOUT, "%s", j->follow.failure.text);
     if (explain_pods(j, &reason))
         return err_set(e, ERR_FAILED, "torch.run: %s: %s", name, buf_cstr(&reason));
     if (j->output.failed)
         return err_set(e, ERR_FAILED, "torch.run: %s: %s", name, j->output.failed);
-    return err_set(e, j->failure.code, "%s", j->failure.text);
+    return err_set(e, j->follow.failure.code, "%s", j->follow.failure.text);
 }
 
 static int run(struct job *j, cJSON **result, err *e)
 {
-    static const struct loop_call_ops ops = {
-        .start = follow, .cancel = cancel, .meanwhile = look, .every = LOOK};
     int64_t begun = clock_mono();
-    if (gang_make(&j->gang, e) ||
-        loop_call(call_loop(j->call), call_canceller(j->call), &ops, j, 0, e) || judge(j, e))
+    if (gang_make(&j->gang, e) || follow_run(&j->follow, e) || judge(j, e))
         return -1;
     *result = gang_record(&j->gang, e);
     if (!*result)
@@ -195,29 +134,17 @@ static int run(struct job *j, cJSON **result, err *e)
     return 0;
 }
 
-static void leave(loop_pending *pending, void *arg)
-{
-    struct job *j = arg;
-    tail_close(STEAL(j->tail));
-    loop_call_finish(pending);
-}
-
-static void cannot_cancel(loop_pending *pending, void *arg)
-{
-}
-
 static int start(call *c, const cJSON *args, cJSON **result, err *e)
 {
-    // What was posted for this job has run after this.
-    static const struct loop_call_ops leaving = {.start = leave, .cancel = cannot_cancel};
-    struct job j = {.call = c};
+    static const struct follow_ops ops = {.line = on_line, .look = look};
+    struct job j = {.follow = {.gang = &j.gang, .ops = &ops, .arg = &j}};
     torch_output_open(&j.output, c);
     int done = gang_open(&j.gang, c, &torch_words, args, e);
     if (done == 0)
         done = prepare(&j, e);
     if (done == 0) {
         done = run(&j, result, e);
-        loop_call(call_loop(c), NULL, &leaving, &j, 0, NULL);
+        follow_leave(&j.follow);
         gang_remove(&j.gang, done == 0);
     }
     torch_output_close(&j.output, *result);

@@ -83,7 +83,7 @@ end
 --
 -- job = {
 --   name = "@job@", label = "firesteel/torch", labels,   -- as in hvd.run
---   nodes, nproc, restarts, port,
+--   nodes, nproc, restarts, port, start_timeout,   -- the last in seconds
 --   address = "@job@-rank0",      -- the name of a Service that the engine makes for the pod of rank 0
 --   container = function(more)    -- the container of a node; `more` goes to launch.py: which node it is
 --   volume,                       -- the Secret with script, launcher and further files
@@ -116,7 +116,7 @@ local function job_of(made, options, on)
   local env = core.env_list(core.text_map("on.env", on.env, "torch.run"), core.text_map("env", options.env, "torch.run"))
   local job = {
     name = name, label = "firesteel/torch", labels = { ["firesteel/torch"] = name }, address = name .. "-rank0", port = PORT,
-    nodes = options.nodes, nproc = options.nproc, restarts = options.restarts,
+    nodes = options.nodes, nproc = options.nproc, restarts = options.restarts, start_timeout = core.duration(options.start_timeout or 600),
     volume = { name = "script", secret = { secretName = name, items = items } },
   }
   function job.container(more)
@@ -135,7 +135,7 @@ local function run_on(made, options, on, engine)
   for _, name in ipairs { "inputs", "outputs" } do
     if #(options[name] or {}) > 0 then usage("%s are files of this machine, and the ranks are in pods: leave them out", name) end
   end
-  if not engine.nodes then usage("%s cannot run scripts: k8s.jobs, k8s.jobset, k8s.mpijob and k8s.trainjob can", engine.name) end
+  if not engine.nodes then usage("%s cannot run scripts: k8s.jobs, k8s.jobset, k8s.mpijob, k8s.trainjob and k8s.rayjob can", engine.name) end
   local job, data = job_of(made, options, on)
   local plan = engine.nodes(on, job)
   local env = core.text_map("on.env", on.env, "torch.run") -- beside the plan, which has them: so the journal knows what is secret
@@ -180,7 +180,7 @@ torch.run{script, nodes: integer=1, nproc: integer=1, on: table=, args: table={}
   env: variables for it, { NAME = "value" }
   python: the interpreter, ".venv/bin/python"
   files: what goes with it to the pods of `on`, its own modules; here the whole folder is there
-  restarts: how often all ranks are started again after one has failed, torchrun's --max-restarts; here and by k8s.jobset
+  restarts: how often all ranks are started again after one has failed, torchrun's --max-restarts; here, by k8s.jobset and by k8s.rayjob
   start_timeout: how long pods may take to start; the time in a queue does not count
   inputs: files it reads here; a resumed run repeats it only when the script, an input or an output has changed
   outputs: files it writes here
