@@ -24,7 +24,7 @@
 -- a runtime of Kubeflow's names, and a claim for checkpoints that all nodes can mount.
 
 -- %% tags=["parameters"]
-on = "here"                       -- here, trainjob, jobset or jobs
+on = "here"                       -- here, trainjob, jobset, rayjob or jobs
 nodes = 2
 epochs = 3
 samples = 60000                   -- of the training
@@ -123,7 +123,7 @@ else
   image = base and image.build { from = base, add = { [firesteel.data "mnist"] = data }, tag = tag, worker = false }:push() or nil
   options = { image = image, namespace = namespace, cpu = cpu, queue = queue, volumes = claim and { [claim] = folder } or nil }
   if on == "trainjob" then options.runtime, options.runtime_kind = runtime, runtime_kind end
-  engine = assert(k8s[on], "on is here, trainjob, jobset or jobs")(options)
+  engine = assert(k8s[on], "on is here, trainjob, jobset, rayjob or jobs")(options)
 end
 
 function train(name, ranks, more)

@@ -207,14 +207,14 @@ const struct known known_builtin[] = {
         .kind = "RayJob",
         .words = "status.jobDeploymentStatus, status.jobStatus",
         .good = "SUCCEEDED, Complete",
-        .bad = "STOPPED, Failed, ValidationFailed",
-        .again = "Retrying",
-        .open = "Suspended, Suspending, FAILED, RUNNING, PENDING", // FAILED: it may be tried again
+        .bad = "FAILED, STOPPED, Failed, ValidationFailed",
+        .again = "Retrying, FAILED=Running&FAILED", // the second: KubeRay has not decided yet
+        .open = "Suspended, Suspending, RUNNING, PENDING",
         .way = "Initializing, Waiting, Running, PENDING, RUNNING, SUCCEEDED, Complete",
         .message = "status.message, status.reason",
         .suspend = "spec.suspend",
         .makes = "rayclusters.ray.io, jobs.batch",
-        .asks = ASKED_BY_RAY("spec.rayClusterSpec"),
+        .asks = ASKED_BY_RAY("spec.rayClusterSpec") ", submitter=spec.submitterPodTemplate",
         .columns = "STATE=@state",
         .operators = "app.kubernetes.io/name=kuberay"},
     {.group = "ray.io",

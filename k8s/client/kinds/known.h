@@ -16,6 +16,7 @@
 //   TYPE/REASON       the same condition, only with this reason
 //   !TYPE[/REASON]    a condition that is False
 //   PATH>0            a number that is positive, or one of them ("[]": any element of a list)
+//   A&B               both of these hold
 //   NAME=one of these the state is shown as NAME
 struct known {
     const char *group, *kind; // group "": the core's

@@ -90,7 +90,12 @@ static bool holds(
     const cJSON *object, const struct known *row, const char *test, const cJSON **condition)
 {
     size_t n = strlen(test);
+    const char *also = strchr(test, '&');
     *condition = NULL;
+    if (also) {
+        AUTO_FREE char *one = mem_strndup(test, (size_t)(also - test));
+        return holds(object, row, one, condition) && holds(object, row, also + 1, condition);
+    }
     if (n > 2 && str_eq(test + n - 2, ">0")) {
         AUTO_FREE char *path = mem_strndup(test, n - 2);
         return any_positive(object, path);

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #define RAY               "apiVersion: ray.io/v1, kind: RayJob"
+#define RAYCLUSTER        "apiVersion: ray.io/v1, kind: RayCluster"
+#define RAYSERVICE        "apiVersion: ray.io/v1, kind: RayService"
 #define JOBSET            "apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet"
 #define TRAIN             "apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob"
 #define VOLCANO           "apiVersion: batch.volcano.sh/v1alpha1, kind: Job"
@@ -44,7 +46,22 @@ TEST(states_of_every_kind)
             OUTCOME_BAD, "DeadlineExceeded"},
         {RAY ", status: {jobDeploymentStatus: Retrying, jobStatus: FAILED}", "Retrying",
             OUTCOME_OPEN, NULL},
+        {RAY ", status: {jobDeploymentStatus: Running, jobStatus: FAILED}", "FAILED", OUTCOME_OPEN,
+            NULL}, // its submitter still prints; backoffLimit may try again
+        {RAY ", status: {jobDeploymentStatus: Failed, jobStatus: FAILED, message: it broke}",
+            "FAILED", OUTCOME_BAD, "it broke"},
         {RAY ", status: {jobDeploymentStatus: Suspended}", "Suspended", OUTCOME_OPEN, NULL},
+        {RAYCLUSTER ", " IS("ReplicaFailure", ", message: exceeded quota"), "ReplicaFailure",
+            OUTCOME_OPEN, NULL},
+        {RAYSERVICE ", status: {conditions: [{type: Ready, status: 'False', reason: "
+                    "InitializingTimeout, message: too slow}]}",
+            "InitializingTimeout", OUTCOME_BAD, "too slow"},
+        {RAYSERVICE
+            ", status: {conditions: [{type: Ready, status: 'False', reason: Initializing}]}",
+            "Initializing", OUTCOME_OPEN, NULL},
+        {RAYSERVICE
+            ", status: {serviceStatus: Running, conditions: [{type: Ready, status: 'True'}]}",
+            "Running", OUTCOME_OPEN, NULL},
         {RAY ", status: {jobDeploymentStatus: Complete, jobStatus: STOPPED}", "STOPPED",
             OUTCOME_BAD, NULL},
         {JOBSET ", status: {replicatedJobsStatus: [{name: a, active: 0}, {name: b, active: 1}]}",
