@@ -14,8 +14,8 @@
 
 -- %% [markdown]
 -- # Trials as tasks of Ray
--- A program of Ray's, as one hands it in with `ray job submit`: trials of a small training, side by side on the workers. It runs as
--- a RayJob of KubeRay's, is followed, and its results come out of its log. Then one that fails says why.
+-- A program of Ray's, as for `ray job submit`: trials of a small training, side by side. It runs as a RayJob of KubeRay's, and its
+-- results come out of its log. Then one that fails says why.
 --
 --     firesteel run recipes/16-ray.lua -p python=.venv/bin/python
 --     firesteel run recipes/16-ray.lua -p on=rayjob --context NAME --allow cluster,destructive
@@ -34,7 +34,7 @@ cpu = "1"                           -- of head and workers each
 memory = "2Gi"
 queue = nil                         -- a LocalQueue of Kueue
 namespace = nil                     -- nil: the context's
-more = nil                          -- further options of k8s.rayjob, { pull_secrets = "registry" }
+more = {}                           -- further options of k8s.rayjob, { pull_secrets = "registry" }
 
 -- %% [markdown]
 -- ## The program
@@ -84,7 +84,7 @@ more = nil                          -- further options of k8s.rayjob, { pull_sec
 function rayjob(name, entrypoint)
   local options = { name = name, entrypoint = entrypoint, files = { "trials.py" }, image = image, ray_version = ray_version, workers = workers, cpu = cpu,
     memory = memory, queue = queue, namespace = namespace }
-  for key, value in pairs(more or {}) do options[key] = value end
+  for key, value in pairs(more) do options[key] = value end
   return k8s.rayjob(options)
 end
 

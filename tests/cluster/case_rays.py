@@ -17,9 +17,12 @@ RAY = CACHE / "ray"
 KINDS = MADE + ",rayjobs,rayclusters,configmaps"
 # Ray runs in bash and is looked after by wget; on a busy machine it takes its time.
 FOLDERS = {**{name: f"/{name}" for name in (*MOUNTED, "bin")}, "ray": str(RAY), "alternatives": "/etc/alternatives"}
+POD = {"spec": {"volumes": [{"name": n, "hostPath": {"path": p}} for n, p in FOLDERS.items()],
+                "containers": [{"volumeMounts": [{"name": n, "mountPath": p, "readOnly": True} for n, p in FOLDERS.items()]}]}}
 TEMPLATE = "{ spec = { volumes = { " + ", ".join(f'{{ name = "{n}", hostPath = {{ path = "{p}" }} }}' for n, p in FOLDERS.items()) + \
     " }, containers = { { volumeMounts = { " + ", ".join(f'{{ name = "{n}", mountPath = "{p}", readOnly = true }}' for n, p in FOLDERS.items()) + " } } } } }"
-ENV = f'{{ PATH = "{RAY}/bin:/usr/bin:/bin", HOME = "/tmp", RAY_USAGE_STATS_ENABLED = "0" }}'
+VARIABLES = {"PATH": f"{RAY}/bin:/usr/bin:/bin", "HOME": "/tmp", "RAY_USAGE_STATS_ENABLED": "0"}
+ENV = "{ " + ", ".join(f'{name} = "{value}"' for name, value in VARIABLES.items()) + " }"
 SMALL = '{ ["object-store-memory"] = "80000000" }'
 
 
@@ -106,7 +109,7 @@ print("state", (job:state()))
 job:why()
 print("log", job:logs())
 """, timeout=560)
-    assert done.code == 0 and "ended\tfalse" in done.out and done.out.count("no such column") >= 3 and "state\tFailed" in done.out, done
+    assert done.code == 0 and "ended\tfalse" in done.out and done.out.count("no such column") >= 3 and "state\tFAILED" in done.out, done
     cleaned = tap.sh(tap.FIRESTEEL, "clean", "--yes", "--context", "admin", cwd=place.dir, env=place.env, timeout=120)
     assert cleaned.code == 0, cleaned
     place.nothing_left("firesteel/ray", kinds=KINDS)
@@ -159,3 +162,28 @@ end, {{ on = on }})))
     assert "[1,3]<stdout>:Hello from rank\t3\t1" in done.out, done
     assert "hvd.run: rank 3 failed: " in done.out and "no more disk" in done.out, done
     place.nothing_left("firesteel/hvd", kinds=KINDS)
+
+
+def test_pods_fit_a_restricted_namespace(t):
+    """The server would warn of each template and refuse each pod that does not. A volume of the host's is none of the level's."""
+    place = Place(t)
+    place.kubectl("label", "namespace", place.namespace, "pod-security.kubernetes.io/enforce=restricted")
+    done = place.run(f"""
+-- %% Make
+job = k8s.create(k8s.rayjob {{ name = "small", entrypoint = "true", image = "{BUSYBOX}", pull_policy = "Never", cpu = "10m", workers = 1 }})
+""")
+    assert done.code == 0, done
+
+    def pods():
+        return len(place.left("firesteel/ray=small", kinds="pods")) == 2
+    pods.__doc__ = "KubeRay makes head and worker"
+    eventually(pods, 60)
+
+
+def test_recipe_16_by_a_rayjob(t):
+    place = with_ray(t)
+    more = {"env": VARIABLES, "template": POD, "pull_policy": "Never", "head_memory": "2Gi", "ray_start_params": {"object-store-memory": "80000000"}}
+    done = place.run(os.path.join(tap.SOURCE, "recipes", "16-ray.lua"), "--cwd", place.dir, "-p", "on=rayjob", "-p", f"image={BUSYBOX}", "-p", "ray_version=2.40.0",
+                     "-p", "cpu=50m", "-p", "memory=1Gi", "-y", json.dumps({"more": more}), timeout=560)
+    assert done.code == 0 and "ZeroDivisionError" in done.out and done.out.count("rate ") == 6, done
+    place.nothing_left("firesteel/ray", kinds=KINDS)

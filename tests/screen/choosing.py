@@ -132,7 +132,7 @@ def test_what_a_recipe_does_is_read_whole(t):
     with Screen([FIRESTEEL], cwd=folder(t), size="80x24") as s:
         s.wait("10-mnist.lua")
         s.quiet()
-        for _ in range(16):
+        for _ in range(17):
             rows = s.screen()
             rule = next(i for i, row in enumerate(rows) if row.startswith(" ───"))
             detail = [row for row in rows[rule + 1 : -1] if row]
@@ -156,7 +156,7 @@ def test_a_long_list_says_that_it_goes_on_and_what_notebooks_are_about(t):
         s.keys("G")
         s.wait("42-schedulers.lua")
         assert re.search(r"  \d+–(\d\d) of \1$", s.screen()[0]), s.screen()
-        s.keys(" ".join(["k"] * 17))
+        s.keys(" ".join(["k"] * 18))
         s.wait("blank notebook")
         assert "10-mnist.lua" in "\n".join(s.screen()), "it stands before the recipes: " + str(s.screen())
         s.keys("q")

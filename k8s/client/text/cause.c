@@ -88,6 +88,25 @@ bool cause_exception(const char *text, buf *out)
     return false;
 }
 
+void ray_cause(const char *text, buf *out)
+{
+    const char *log = strstr(text, ", last available logs"), *last = log;
+    size_t before = out->len;
+    if (!log) {
+        cause_line(text, out);
+        return;
+    }
+    if (!cause_exception(log, out)) {
+        for (const char *line = log; *line; line += strspn(line, "\n")) {
+            size_t n = strcspn(line, "\n");
+            last = n > strspn(line, " \t\r") ? line : last;
+            line += n;
+        }
+        buf_add(out, last == log ? "" : last, last == log ? 0 : strcspn(last, "\r\n"));
+    }
+    buf_fmt(out, out->len > before ? " (%.*s)" : "%.*s", (int)(log - text), text);
+}
+
 void spark_cause(const char *text, buf *out)
 {
     // The client library's "Failure executing: POST at: URL. Message: WORDS. Received status: …".

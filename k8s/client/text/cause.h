@@ -18,5 +18,8 @@ bool cause_exception(const char *text, buf *out);
 // cause: the server's message, else the last exception (Python's, then the JVM's), else the last
 // line that is not information.
 void spark_cause(const char *text, buf *out);
+// Appends the cause in a RayJob's message: the last exception, else the last line of the log that
+// Ray puts behind its own words, and these; of another text the first line.
+void ray_cause(const char *text, buf *out);
 // Is it one of log4j's lines that only inform, or of a stack trace?
 bool spark_is_noise(const char *line, size_t n);

@@ -169,7 +169,7 @@ static bool say_end(const struct why_facts *f, struct why *w)
     if (known_is(f->object, "sparkoperator.k8s.io", "SparkApplication"))
         spark_cause(s.cause, &w->what);
     else
-        cause_line(s.cause, &w->what);
+        ray_cause(s.cause, &w->what);
     buf_fmt(&w->seen, "the %s's own words", json_str_or(f->object, "kind", "object"));
     return w->what.len > 0;
 }

@@ -426,6 +426,31 @@ TEST(the_line_that_names_the_cause)
     }
 }
 
+#define RAY_FAILED                                                                                 \
+    "Job entrypoint command failed with exit code 1, last available logs (truncated to 20,000 "    \
+    "chars):\n"
+
+TEST(the_cause_in_a_rayjobs_message)
+{
+    static const struct {
+        const char *text, *cause;
+    } cases[] = {
+        {RAY_FAILED "squares\nTraceback (most recent call last):\n  File \"t.py\", line 3\n"
+                    "ValueError: no such column\n",
+            "ValueError: no such column (Job entrypoint command failed with exit code 1)"},
+        {RAY_FAILED "step 1\nsh: 1: train: not found\n\n",
+            "sh: 1: train: not found (Job entrypoint command failed with exit code 1)"},
+        {RAY_FAILED, "Job entrypoint command failed with exit code 1"},
+        {"The RayJob has passed the activeDeadlineSeconds.\nx",
+            "The RayJob has passed the activeDeadlineSeconds"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF out = {0};
+        ray_cause(cases[i].text, &out);
+        CHECK_STR(buf_cstr(&out), cases[i].cause);
+    }
+}
+
 TEST(what_goes_well_has_no_why)
 {
     check_why("object: {kind: Job, status: {conditions: [{type: Complete, status: 'True'}]}}", NULL,
