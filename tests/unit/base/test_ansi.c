@@ -112,6 +112,7 @@ TEST(returns_and_backspaces_write_over)
     check("\x1b[31mabc\x1b[m\rx\n", "x<1000001,0,0>bc|");
     check("a\r\nb\r\n", "a|b|");
     check("\b\b\ba\tb\n", "a\tb|");
+    check("ab\tc\r\x1b[C漢\n", "a漢     c|"); // the rest of the tab becomes blanks
 }
 
 TEST(a_line_is_erased_where_its_program_says)

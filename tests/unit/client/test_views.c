@@ -337,6 +337,19 @@ TEST(descriptions_read_as_kubectl_s)
                                "  Normal  Submitted  5s (x3 over 10m)  spark  it was\n");
 }
 
+TEST(resources_are_described_below_what_has_them)
+{
+    AUTO_JSON *pod = tap_yaml(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default}, spec: {resources: "
+        "{requests: {cpu: 2}}, containers: [{name: c, image: i, resources: {limits: {cpu: 1, "
+        "nvidia.com/gpu: 4}}}]}}");
+    AUTO_BUF text = {0};
+    describe(&text, pod, &(struct describe_more){0}, now());
+    CHECK_HAS(
+        buf_cstr(&text), "\n    Limits:\n      cpu:             1\n      nvidia.com/gpu:  4\n");
+    CHECK_HAS(buf_cstr(&text), "\n  Requests:\n    cpu:  2\n");
+}
+
 TEST(what_is_wrong_with_a_pod_is_said_first)
 {
     AUTO_JSON *pod = tap_yaml(

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
+#include "base/os/path.h"
 #include "base/str.h"
+#include "k8s/image/dockerfile/context.h"
 #include "k8s/image/dockerfile/dockerfile.h"
 #include "tests/support/tap.h"
+
+#include <unistd.h>
 
 static const char *look_up(void *arg, const char *name)
 {
@@ -191,6 +195,52 @@ TEST(steps)
     const struct dockerfile_step *foreign = dockerfile_foreign(&d);
     CHECK(foreign && foreign->line == 9 && foreign->here);
     dockerfile_done(&d);
+}
+
+TEST(stages_are_no_images)
+{
+    err e = {0};
+    struct dockerfile d;
+    static const char *const args[] = {"V=3", NULL};
+    static const char text[] = "ARG V\n"
+                               "FROM python:$V AS base\n"
+                               "FROM base AS work\n"
+                               "COPY --from=tools:1 a b\n"
+                               "COPY --from=0 a b\n"
+                               "FROM scratch\n"
+                               "COPY --from=work a b\n";
+    CHECK_OK(dockerfile_parse(text, &d, &e) == 0, e);
+    struct dockerfile_image *images = NULL;
+    size_t n = 0;
+    int status = dockerfile_images(
+        &d, &(struct dockerfile_build){.name = "D", .args = args}, &images, &n, &e);
+    CHECK_OK(status == 0, e);
+    CHECK_INT(n, 2);
+    CHECK_STR(images[0].said, "python:$V");
+    CHECK_STR(images[0].name, "python:3");
+    CHECK_STR(images[1].name, "tools:1");
+    dockerfile_images_free(images, n);
+    dockerfile_done(&d);
+}
+
+TEST(what_cannot_be_read_in_a_context_says_why)
+{
+    err e = {0};
+    AUTO_BUF text = {0};
+    struct context c;
+    AUTO_FREE char *file = path_join(tap_dir(), "file"), *link = path_join(tap_dir(), "out");
+    CHECK_OK(path_write(file, "x", 1, 0644, &e) == 0, e);
+    CHECK_INT(symlink("../elsewhere", link), 0);
+    CHECK_OK(context_open(&c, tap_dir(), &e) == 0, e);
+    CHECK_INT(context_read(&c, "none", &text, 100, &e), -1);
+    CHECK_HAS(e.text, "there is no none in ");
+    CHECK_INT(context_read(&c, "../secret", &text, 100, &e), -1);
+    CHECK_HAS(e.text, "there is no ../secret in ");
+    CHECK_INT(context_read(&c, "file/x", &text, 100, &e), -1);
+    CHECK_HAS(e.text, "Not a directory");
+    CHECK_INT(context_read(&c, "out", &text, 100, &e), -1);
+    CHECK_HAS(e.text, "is a link to ../elsewhere, which is not in that folder");
+    context_done(&c);
 }
 
 TEST(what_is_no_instruction)

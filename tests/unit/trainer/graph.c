@@ -336,6 +336,18 @@ TEST(gradients_of_groups)
     check_gradients(&separable, NULL);
 }
 
+// Columns beside columns, in each step of a row: each part gets the gradient of its own columns.
+TEST(gradients_of_columns_that_are_joined)
+{
+    const struct test_graph joined = {
+        {INPUT(4, 3), DENSE(5, TANH, 0), DENSE(2, TANH, 0),
+            {.kind = LAYER_CONCATENATE, .own = &(concatenate_layer){.axis = 2}, FROM(1, 2, 1)},
+            DENSE(6, TANH, 3), OF(FLATTEN, 4), DENSE(3, SOFTMAX, 5)},
+        NUMBERS(0), NUMBERS(6)};
+    check_gradients(&joined, "plain");
+    check_gradients(&joined, NULL);
+}
+
 TEST(gradients_of_steps)
 {
     check_gradients(&steps, "plain");

@@ -500,6 +500,22 @@ TEST(sparse_and_dense_input_give_the_same_bits)
         (compile_spec){.input = INPUT_DENSE}, (compile_spec){.input = INPUT_SPARSE}, 0);
 }
 
+TEST(whole_numbers_are_never_read_as_sparse_input)
+{
+    err e;
+    model *m = compiled((layer_spec[]){FLATTEN(8, 9), DENSE(10, SOFTMAX)}, 2,
+        (compile_spec){.input = INPUT_SPARSE});
+    static const tensor_type types[] = {TENSOR_F32, TENSOR_U8, TENSOR_I64};
+    for (size_t i = 0; i < 3; i++) {
+        model_data data;
+        tensor *x = tensor_new(types[i], 3, (size_t[]){4, 8, 9}, &e);
+        CHECK_OK(model_prepare(m, x, NULL, &data, &e) == 0, e);
+        CHECK_INT(data.sparse, types[i] != TENSOR_I64);
+        tensor_free(x);
+    }
+    model_free(m);
+}
+
 // Inputs that are zero in a whole batch still move by what an earlier step left of them.
 static void step_by_step(bool then_sparse, float *out)
 {

@@ -157,6 +157,27 @@ TEST(the_mouse_selects_enters_and_scrolls)
     bench_free(b);
 }
 
+TEST(what_was_searched_for_comes_into_sight)
+{
+    static const struct bench_ops none = {0};
+    AUTO_BUF cells = {0};
+    err e = {0};
+    bench *b = bench_new(&(struct bench_about){0}, &none, NULL);
+    grid *g = grid_new(60, 8);
+    for (int i = 0; i < 90; i++)
+        buf_fmt(&cells, "%sx%02d = 1\n", i % 30 ? "" : "-- %% Cell\n", i);
+    CHECK_OK(bench_show(b, "long.lua", cells.data, cells.len, &e) == 0, e);
+    for (const char *c = "/x54"; *c; c++)
+        press(b, (const char[]){*c, '\0'});
+    press(b, "Enter");
+    int y = 0;
+    while (y < 7 && !strstr(row(b, g, y), "x54 = 1"))
+        y++;
+    CHECK(y < 7);
+    grid_free(g);
+    bench_free(b);
+}
+
 TEST(the_mouse_chooses_in_the_palette)
 {
     bench *b = open_bench();
