@@ -9,7 +9,7 @@ import subprocess
 
 from place import NODE, REGISTRY, Place, with_spark
 from sparkdriver import Driver
-from tap import CACHE, FIRESTEEL, PATIENCE, Skip, eventually
+from tap import CACHE, FIRESTEEL, PATIENCE, Skip, eventually, sh
 
 VENV = os.path.join(CACHE, "pyspark")
 PROGRAM = """
@@ -84,6 +84,8 @@ submit { args = { "fail" } }
     assert pods(place)[told.group(2)] == "Succeeded", pods(place)
     env = next(c for c in place.get("pod", told.group(2))["spec"]["containers"])["env"]
     assert {"name": "PLACE", "value": "hush-hush-hush"} in env, env
+    cost = json.loads(sh(FIRESTEEL, "runs", "-o", "json", cwd=place.dir, env=place.env).out)[0]
+    assert cost["pod_count"] >= 3 and cost["cpu_hours"] > 0, cost  # two drivers, and an executor
     # the drivers that Spark leaves are this run's, and go with it
     cleaned = clean(place)
     assert cleaned.count("1 pod of the Spark application") == 2, cleaned

@@ -116,6 +116,8 @@ void k8s_explain(call *c, struct target *t, const cJSON *object, buf *reason);
 // meter.c. An object was made: what its pods ask for and use is recorded from now on, without
 // anybody waiting for it.
 void k8s_meter(call *c, const struct target *t, const cJSON *object);
+// The same for pods that another program makes with the run's label.
+void k8s_meter_run(call *c, const struct target *t, const char *ns);
 
 // watched.c. Objects that a live table of this run shows, by their uids.
 void k8s_set_watched(call *c, const char *uid);

@@ -329,13 +329,27 @@ static bool labels_pods(const cJSON *part)
     return false;
 }
 
-void k8s_meter(call *c, const struct target *t, const cJSON *object)
+static void measure(call *c, const struct target *t, const char *ns, const char *labels)
 {
     struct meter *m = call_shared(c, "meter", make, drop, NULL);
-    const char *ns = json_path_str(object, "metadata.namespace");
-    AUTO_FREE char *run = manifest_label_value(call_run(c));
-    bool own = known_is(object, "", "Pod") || labels_pods(json_get(object, "spec"));
-    AUTO_FREE char *labels = own ? str_fmt("%s=%s", LABEL_RUN, run) : known_pods(object);
-    if (ns && labels && is_new(m, t, ns, labels))
+    if (is_new(m, t, ns, labels))
         look_at(c, m, t, ns, labels);
+}
+
+void k8s_meter_run(call *c, const struct target *t, const char *ns)
+{
+    AUTO_FREE char *run = manifest_label_value(call_run(c));
+    AUTO_FREE char *labels = str_fmt("%s=%s", LABEL_RUN, run);
+    measure(c, t, ns, labels);
+}
+
+void k8s_meter(call *c, const struct target *t, const cJSON *object)
+{
+    const char *ns = json_path_str(object, "metadata.namespace");
+    bool own = known_is(object, "", "Pod") || labels_pods(json_get(object, "spec"));
+    AUTO_FREE char *labels = own ? NULL : known_pods(object);
+    if (ns && own)
+        k8s_meter_run(c, t, ns);
+    else if (ns && labels)
+        measure(c, t, ns, labels);
 }

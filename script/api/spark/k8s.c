@@ -100,6 +100,7 @@ int spark_k8s_announce(struct spark_k8s *k, err *e)
     json_set_str(made, "name", k->driver);
     json_set_str(made, "namespace", k->ns);
     json_set(made, "cluster", cJSON_Duplicate(identity, true));
+    k8s_meter_run(k->call, &k->pods, k->ns);
     return call_ledger_partial(k->call, made, e);
 }
 
