@@ -33,6 +33,7 @@ static const struct verb *const verbs[] = {
     &attach_verb,
     &ls_verb,
     &stop_verb,
+    &vars_verb,
     &wait_verb,
     &sandbox_verb,
     &doctor_verb,

@@ -9,7 +9,7 @@ _firesteel() {
     fi
     if [[ $before == --resume || $before == --from || ( $word != -* && $verb =~ ^(show|diff|lineage|export|clean|wait)$ && ! $before =~ ^(-o|--output|--to)$ ) ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(firesteel runs 2>/dev/null | sed '1d; s/ .*//')" -- "$word")
-    elif [[ ( $verb == stop || $verb == attach ) && $word != -* ]]; then
+    elif [[ ( $verb == stop || $verb == attach || $verb == vars ) && $word != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(firesteel ls 2>/dev/null | sed '1d; s/ .*//')" -- "$word")
     elif [[ $before == --allow ]]; then
         mapfile -t COMPREPLY < <(compgen -W "cluster destructive cluster,destructive" -- "$word")

@@ -12,7 +12,7 @@ _firesteel() {
          [[ ${words[CURRENT]} != -* && $verb == (show|diff|lineage|export|clean|wait) && $before != (-o|--output|--to) ]]; then
         found=(${(f)"$(firesteel runs 2>/dev/null | sed -n '1d; s/^\([^ ]*\) *\([^ ]*\).*/\1:\2/p')"})
         _describe -t runs run found
-    elif [[ $verb == (stop|attach) && ${words[CURRENT]} != -* ]]; then
+    elif [[ $verb == (stop|attach|vars) && ${words[CURRENT]} != -* ]]; then
         found=(${(f)"$(firesteel ls 2>/dev/null | sed '1d; s/ .*//')"})
         _describe -t kernels kernel found
     elif [[ $before == --allow ]]; then

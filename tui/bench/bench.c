@@ -50,6 +50,7 @@ void bench_free(bench *b)
         view_pop(b->top);
     peeks_free(b);
     desk_done(b);
+    variables_free(b);
     staleness_free(b);
     head_free(b);
     slots_free(b);

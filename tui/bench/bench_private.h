@@ -87,6 +87,12 @@ struct bench {
         bool asked;         // for them
         uintptr_t places;   // contexts that were left: what they still answer is not taken
     } desk;                 // where tables of the desk look
+    struct {
+        cJSON *rows, *notes; // as the kernel has told them last; NULL: not yet
+        int64_t more;
+        bool all;          // with what is hidden
+        bool asked, again; // an answer is on its way; and there is more to ask then
+    } variables;
     struct history *history;
     char *rescue; // text of a cell that was edited here and deleted by another client
     char *rescue_marker;
@@ -183,6 +189,10 @@ bool slot_unsent(const struct slot *s);
 void structure_rescue(bench *b);
 // The new one was not made: its place was deleted meanwhile, or its kernel is gone. Once more.
 void structure_rescue_again(bench *b);
+
+// variables.c: an event of the run, NULL: it is another one.
+void variables_hear(bench *b, const cJSON *event);
+void variables_free(bench *b);
 
 // remote.c: changes cells, through history.h.
 void remote_insert(

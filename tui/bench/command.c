@@ -183,6 +183,11 @@ static void do_gpus(bench *b, const char *words, bool force)
     desk_gpus(b);
 }
 
+static void do_variables(bench *b, const char *words, bool force)
+{
+    variables_open(b);
+}
+
 static void replace(bench *b, const char *words, bool all)
 {
     if (b->top->ops == &notebook_view_ops)
@@ -278,6 +283,8 @@ static const struct command {
         "a private sandbox, where all cells go from then on; sandbox processes: pods without "
         "images"},
     {"gpus", false, do_gpus, "the nodes, what pods have asked of them, and who holds their GPUs"},
+    {"vars", false, do_variables,
+        "the variables of cells, of Lua and of Python: type, size, value, the cell that set them"},
     {"explain", true, do_explain, "the fields of its kind; explain spec.template: one of them"},
 };
 

@@ -122,6 +122,7 @@ static void catch_up(bench *b)
     slots_follow(b);
     memory_follow(b);
     tell_views(b, NULL);
+    variables_hear(b, NULL);
     meanwhile_say(b);
     attention_join(b);
     difference_join(b);
@@ -237,6 +238,7 @@ static void on_event(bench *b, message_type type, const cJSON *m)
     structure_rescue(b);
     touch(b, m);
     tell_views(b, m);
+    variables_hear(b, m);
 }
 
 static void on_peek(bench *b, const cJSON *event)

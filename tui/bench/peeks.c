@@ -77,7 +77,7 @@ void remote_drop(bench *b, int64_t display)
     struct peek **at = find(b, display);
     if (*at)
         drop(at);
-    if (b->client)
+    if (b->client && display > 0) // below: the workbench's own
         act(b, display, "stop", on_dropped);
 }
 

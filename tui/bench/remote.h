@@ -23,6 +23,12 @@ void remote_act(bench *b, int64_t display, const char *action, const char *row, 
 // The same for several rows, an array of uids; takes it.
 void remote_act_all(bench *b, int64_t display, const char *action, cJSON *rows, const char *words,
     void (*done)(bench *b, const cJSON *reply));
+// The table of variables, and what is done to one of its rows: shows the value whole, goes to the
+// cell that has set it. The last one: all of them, or without functions and the like.
+void variables_open(bench *b);
+void variables_enter(bench *b, const char *uid);
+void variables_go_to(bench *b, const char *uid);
+void variables_turn(bench *b);
 // A peek, which only this client has: drops it; below: makes it an output below its cell (false: a
 // notice says why not).
 void remote_drop(bench *b, int64_t display);

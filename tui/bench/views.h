@@ -46,6 +46,7 @@ void table_push_peek(bench *b, int64_t display, cJSON *with);
 void table_replace_peek(view *top, int64_t display, cJSON *with);
 // The kind of the objects in a table of the cluster desk; NULL: the view is no such table.
 const char *table_kind(const view *v);
+int64_t table_display(const view *v); // that it shows; 0: it is no table
 // Progress and curves on the full screen.
 void chart_push(bench *b, int64_t display);
 

@@ -175,7 +175,7 @@
     X(SICK_FIRST, "sick-first", "show what is wrong first, the worst on top")                      \
     X(MARK_ROW, "mark-row", "mark the row, or not: what changes objects is done to all marked")    \
     X(MARK_ALL, "mark-all", "mark all rows that are shown, or none")                               \
-    X(ALL_NAMESPACES, "all-namespaces", "the rows of all namespaces, or of one")                   \
+    X(ALL_NAMESPACES, "all-namespaces", "the rows of all namespaces, or of one; all variables")    \
     X(COPY_NAME, "copy-name", "the row's name to the terminal's clipboard")                        \
     X(TABLE_BACK, "table-back", "the table of the cluster that was looked at before")              \
     X(TABLE_FORWARD, "table-forward", "forward again, after going back")                           \
@@ -184,7 +184,7 @@
     X(LOGS, "logs", "the pod's log; the logs of all marked rows, merged by time")                  \
     X(YAML, "yaml", "the object as YAML")                                                          \
     X(TREE, "tree", "what it belongs to, and what belongs to it, as a live tree")                  \
-    X(EDIT_OBJECT, "edit-object", "edit the object in $EDITOR; what changes is shown and asked")   \
+    X(EDIT_OBJECT, "edit-object", "edit the object in $EDITOR, which asks; to a variable's cell")  \
     X(SHELL, "shell", "a shell in the pod, on the whole terminal, until it ends")                  \
     X(RESTART_OBJECT, "restart-object", "start its pods anew one after another, after a question") \
     X(DELETE_OBJECT, "delete-object", "delete the object, after a question")                       \

@@ -458,10 +458,18 @@ static void show_logs(struct table_view *v, const char *words)
         cJSON_Delete(wish);
 }
 
+// The rows are variables, not objects of a cluster.
+static bool has_variables(const struct table_view *v)
+{
+    return str_eq(json_str(table_of(v), "enter"), "variable");
+}
+
 static void edit_row(struct table_view *v)
 {
     const struct table_row *r = tabledata_at(v->data, v->scroll.at);
-    if (!offers(v, "edit"))
+    if (has_variables(v) && r)
+        variables_go_to(v->head.bench, r->uid);
+    else if (!offers(v, "edit"))
         bench_say(v->head.bench, "this table has nothing to edit");
     else if (r && *r->uid)
         object_edit(v->head.bench, v->display, r->uid);
@@ -484,6 +492,10 @@ static void enter(struct table_view *v, const char *place)
     AUTO_FREE char *name = mem_strdup(r ? r->name : NULL);
     if (!name)
         return;
+    if (str_eq(place, "variable")) {
+        variables_enter(b, r->uid);
+        return;
+    }
     bool below = table_kind(v->head.below) != NULL, is_context = str_eq(place, "context");
     if (v->with)
         view_pop(&v->head);
@@ -594,6 +606,10 @@ static void mark_all(struct table_view *v)
 static void all_namespaces(struct table_view *v)
 {
     bool all = json_bool_or(v->with, "all_namespaces", false);
+    if (has_variables(v)) {
+        variables_turn(v->head.bench);
+        return;
+    }
     if (!table_kind(&v->head)) {
         bench_say(v->head.bench, "only tables of the desk (:pods) change their namespace");
         return;
@@ -829,6 +845,12 @@ void table_replace_peek(view *top, int64_t display, cJSON *with)
         tabledata_sort(v->data, sorted, reverse);
     keep_order(v);
     refilter(v);
+}
+
+int64_t table_display(const view *v)
+{
+    bool is = v && v->ops == &table_view_ops;
+    return is ? ((const struct table_view *)v)->display : 0;
 }
 
 const char *table_kind(const view *v)

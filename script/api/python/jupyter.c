@@ -190,5 +190,6 @@ const struct binding jupyter_bindings[] = {
         .describe = cell_describe},
     {.name = "jupyter.exchange", .effect = EFFECT_PURE, .start = exchange_start},
     {.name = "jupyter.names", .effect = EFFECT_PURE, .start = jupyter_names},
+    {.name = "jupyter.variables", .effect = EFFECT_PURE, .start = jupyter_variables},
     {0},
 };

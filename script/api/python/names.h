@@ -7,7 +7,7 @@
 // hooks.inspect give for cells in Lua: {matches, kinds, start, end}, {found, data}
 int jupyter_names(call *c, const cJSON *args, cJSON **result, err *e);
 // {} → {kernels: [{kernel, language, rows: [{name, type, shape, bytes, preview, hidden}], more}, or
-// {kernel, language, why}]}; {kernel, name} → {type, text}
+// {kernel, language, why}]}; {kernel, name} → {kind, text}
 int jupyter_variables(call *c, const cJSON *args, cJSON **result, err *e);
 
 // Of jupyter.c.

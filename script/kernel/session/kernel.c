@@ -23,6 +23,7 @@
 #include "script/kernel/session/running.h"
 #include "script/kernel/session/sandboxing.h"
 #include "script/kernel/session/state.h"
+#include "script/kernel/session/variables.h"
 #include "script/protocol/message.h"
 
 #include <errno.h>
@@ -523,7 +524,6 @@ kernel *kernel_new(const struct kernel_options *o, err *e)
         .lifetime_ns = o->lifetime_ns,
         .kubeconfig_owner = -1};
     k->notebook_dir = path_dirname(o->notebook ? o->notebook : "notebook.lua");
-    k->variables = hashset_new();
     k->port = port_new(l, &port_ops, k);
     mask_add_env(port_mask(k->port), o->env);
     k->displays = displays_new(l, k->port, &displays_ops, k);
@@ -580,7 +580,7 @@ void kernel_free(kernel *k)
     document_free(k->document);
     cJSON_Delete(k->parameters);
     cJSON_Delete(k->terminal);
-    hashset_free(k->variables);
+    variables_done(k);
     origins_free(k->origins);
     document_lock_release(k->lock);
     remove_refusing_kubeconfig(k);

@@ -12,6 +12,7 @@
 #include "script/kernel/session/running.h"
 #include "script/kernel/session/sandboxing.h"
 #include "script/kernel/session/saving.h"
+#include "script/kernel/session/variables.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -34,7 +35,7 @@ static const char *state_name(const kernel *k)
 static cJSON *holds(const kernel *k)
 {
     cJSON *all = cJSON_CreateObject();
-    json_set_int(all, "variables", (int64_t)hashset_count(k->variables));
+    json_set_int(all, "variables", (int64_t)variables_count(k));
     json_set_int(all, "live", (int64_t)displays_live(k->displays));
     if (effects_in_sandbox(k->effects))
         json_set_bool(all, "sandbox", true);
@@ -295,6 +296,11 @@ static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     return -1;
 }
 
+static int look_at_variables(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
+{
+    return variables_look(k, p, m, e);
+}
+
 static void clear_cell(kernel *k, const char *cell_id)
 {
     displays_end_of(k->displays, cell_id);
@@ -424,6 +430,7 @@ static request_fn *const requests[] = {
     [MESSAGE_complete] = look_up,
     [MESSAGE_inspect] = look_up,
     [MESSAGE_is_complete] = look_up,
+    [MESSAGE_variables] = look_at_variables,
     [MESSAGE_read] = read_spool,
     [MESSAGE_act] = act,
     [MESSAGE_look] = look,
@@ -438,8 +445,8 @@ static request_fn *const requests[] = {
 static bool is_looking(message_type type)
 {
     return type == MESSAGE_complete || type == MESSAGE_inspect || type == MESSAGE_is_complete ||
-           type == MESSAGE_read || type == MESSAGE_act || type == MESSAGE_look ||
-           type == MESSAGE_resize;
+           type == MESSAGE_variables || type == MESSAGE_read || type == MESSAGE_act ||
+           type == MESSAGE_look || type == MESSAGE_resize;
 }
 
 static void on_message(void *arg, peer *p, message_type type, const cJSON *message)

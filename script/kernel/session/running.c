@@ -10,6 +10,7 @@
 #include "script/kernel/session/life.h"
 #include "script/kernel/session/record.h"
 #include "script/kernel/session/sandboxing.h"
+#include "script/kernel/session/variables.h"
 #include "script/kernel/session/when.h"
 #include "script/protocol/message.h"
 
@@ -527,11 +528,7 @@ static void emit_finished(kernel *k, const execution *x)
     json_set(event, "ms", cJSON_CreateNumber(ms));
     if (x->failure == FAILURE_NONE && k->options->resume && x->turn.effects > 0)
         tell_how(event, &x->turn);
-    const cJSON *name;
-    cJSON_ArrayForEach(name, json_get(x->used, "writes"))
-    {
-        hashset_add(k->variables, name->string);
-    }
+    variables_note(k, x);
     if (x->used)
         json_set(event, "used", cJSON_Duplicate(x->used, true));
     port_emit(k->port, event);

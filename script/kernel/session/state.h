@@ -3,7 +3,7 @@
 // separate. The session owns them and opens them in this order: port, displays, asks (the output),
 // effects, and the interpreter, which has the Lua thread. Only session/ includes this.
 #pragma once
-#include "base/data/hashset.h"
+#include "base/data/hashmap.h"
 #include "base/loop/loop.h"
 #include "script/journal/file/lock.h"
 #include "script/kernel/cells/interp.h"
@@ -61,7 +61,8 @@ struct kernel {
     bool interrupted; // interrupted again: no clean-up runs either
     bool cut;         // that has cancelled cells
     int64_t seen; // number of the newest event when a client that looks was last heard; 0: never
-    hashset *variables;   // names of globals that cells have set
+    hashmap *variables;   // which cell has set a name, as its place in `setters`; NULL: none has
+    char **setters;       // ids of cells (variables.c)
     cJSON *terminal;      // terminal of the person who joined last, until no cell runs; NULL: in
                           // use already
     int64_t lifetime_ns;  // how long it may stay unused; 0: it ends with its last client

@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import socket
+import sys
 import textwrap
 import threading
 import types
@@ -104,7 +105,6 @@ class _Link:
 
 def _flush() -> None:
     """What was printed before a call stands before what the call shows."""
-    import sys
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -280,4 +280,19 @@ def _call(deed: str, name: str, arguments: Any, options: dict[str, Any] | None =
     return _link.ask(request)
 
 
+def _listen() -> None:
+    """While a cell runs, subshells of ipykernel tell the variables on this way."""
+    manager = getattr(sys.modules.get("comm"), "get_comm_manager", None)
+
+    def opened(comm: Any, message: dict[str, Any]) -> None:
+        from ._vars import told
+        comm.send(told(message["content"]["data"]["wish"]).answer)
+        comm.close()
+
+    if manager:
+        manager().register_target("firesteel.variables", opened)
+
+
 _link = _Link()
+if _link.socket:
+    _listen()
