@@ -88,11 +88,10 @@ static int give_mapping(struct params *params, cJSON *given, const char *from, c
     AUTO_JSON *values = given;
     int result = values ? 0 : -1;
     for (const cJSON *v = values ? values->child : NULL; v && result == 0; v = v->next) {
-        AUTO_FREE char *text = param_text(v);
-        AUTO_FREE char *whole = str_fmt("%s=%s", v->string, text);
-        *list = strv_add(*list, whole);
         if ((result = params_give_value(params, v->string, v, e)) < 0)
             err_wrap(e, "%s", from);
+        AUTO_FREE char *whole = params_assignment(params, v);
+        *list = strv_add(*list, whole);
     }
     if (result < 0)
         e->code = ERR_USAGE;
@@ -113,6 +112,9 @@ int parameters_settle(
         result = params_give(&params, *p, e);
         all = strv_add(all, *p);
     }
+    if (result == 0 && params.open && params.n)
+        say(stderr, "firesteel: no cell of the notebook is tagged \"parameters\": the values stand "
+                    "in a cell at its top\n");
     params_done(&params);
     char **unused = result == 0 ? *list : all;
     if (result == 0)
@@ -207,8 +209,9 @@ static char *default_of(const struct param *p)
 static void help_plain(const struct params *params, const char *path)
 {
     if (params->n == 0)
-        say(stdout, "%s has no parameters%s%s\n", path, params->none ? ": " : "",
-            params->none ? params->none : "");
+        say(stdout, "%s has no parameters%s%s%s\n", path, params->none ? ": " : "",
+            params->none ? params->none : "",
+            params->open ? "; -p NAME=VALUE gives any name a value, in a cell at its top" : "");
     else
         say(stdout, "Parameters of %s, given with -p NAME=VALUE, -y YAML or -f FILE:\n", path);
     for (size_t i = 0; i < params->n; i++) {

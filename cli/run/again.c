@@ -75,6 +75,8 @@ void again_done(struct again *a)
 int again_parameters(const struct again *a, char ***given, err *e)
 {
     char **all = NULL;
+    CLEANUP(params_done) struct params then;
+    params_find(fold_notebook(a->then), &then, NULL);
     AUTO_JSON *params = fold_params(a->then); // a given parameter may have been edited
     const cJSON *given_then, *value;
     cJSON_ArrayForEach(given_then, json_get(fold_last_start(a->then), "given"))
@@ -83,7 +85,7 @@ int again_parameters(const struct again *a, char ***given, err *e)
         if (!value)
             continue;
         AUTO_FREE char *text = param_text(value);
-        AUTO_FREE char *assignment = str_fmt("%s=%s", value->string, text);
+        AUTO_FREE char *assignment = params_assignment(&then, value);
         if (env_get((const char *const *)*given, value->string))
             continue;
         if (strstr(text, MASK_TEXT)) {

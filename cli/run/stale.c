@@ -72,7 +72,7 @@ static int inject(notebook *nb, const fold *f, char *const *given, cJSON **value
     cJSON_ArrayForEach(value, json_get(fold_last_start(f), "given"))
     {
         AUTO_FREE char *text = param_text(value);
-        AUTO_FREE char *assignment = str_fmt("%s=%s", value->string, text);
+        AUTO_FREE char *assignment = params_assignment(&params, value);
         if (!env_get((const char *const *)given, value->string) && !strstr(text, MASK_TEXT))
             params_give(&params, assignment, NULL); // a parameter that was removed
     }

@@ -80,6 +80,7 @@ static void ask(struct asking *a)
 static cJSON *look(const struct kernel *k, const char *name, err *e)
 {
     static const struct client_ops ops = {.event = on_event, .closed = on_closed};
+    ERR_GUARD(e);
     struct asking a = {.name = name};
     a.loop = loop_new(e);
     if (!a.loop)

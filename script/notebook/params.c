@@ -233,25 +233,27 @@ bool params_cell(const notebook *nb, size_t *i)
     return false;
 }
 
+static bool is_python(const notebook *nb)
+{
+    return nb && notebook_language(nb) && strcasecmp(notebook_language(nb), "python") == 0;
+}
+
 // Why there are none. The first marker with a mistake may be that of their cell.
-static char *no_cell(const notebook *nb)
+static char *no_cell(const notebook *nb, bool *open)
 {
     buf why = {0};
+    *open = is_python(nb);
     buf_str(&why, "no cell is tagged \"parameters\"");
     for (size_t i = 0; i < notebook_count(nb); i++) {
         char *problem = notebook_cell(nb, i)->problem;
         if (!problem)
             continue;
         buf_str(&why, "; ");
+        *open = false;
         faults_say(&(struct fault){.cell = (long)i, .text = problem}, nb, &why);
         break;
     }
     return buf_take(&why);
-}
-
-static bool is_python(const notebook *nb)
-{
-    return nb && notebook_language(nb) && strcasecmp(notebook_language(nb), "python") == 0;
 }
 
 int params_find(const notebook *nb, struct params *out, err *e)
@@ -264,7 +266,7 @@ int params_find(const notebook *nb, struct params *out, err *e)
         return 0;
     }
     if (!params_cell(nb, &i)) {
-        out->none = no_cell(nb);
+        out->none = no_cell(nb, &out->open);
         return 0;
     }
     const cell *c = notebook_cell(nb, i);
@@ -304,6 +306,8 @@ void params_done(struct params *p)
 
 static int unknown(const struct params *ps, const char *name, err *e)
 {
+    if (ps->open)
+        return err_set(e, ERR_USAGE, "\"%s\" is no name of a variable in Python", name);
     if (ps->cell < 0)
         return err_set(e, ERR_USAGE, "%s: the notebook has no parameters (%s)", name, ps->none);
     const char *why = why_none(ps, name);
@@ -414,12 +418,38 @@ static cJSON *plain_value(const struct param *p, const char *value)
     return str_eq(buf_cstr(&printed), value) ? STEAL(new) : NULL;
 }
 
+// A name that nobody declares, as papermill's: what is a literal of Python is one, anything else is
+// a text. A list or a mapping may be YAML, too.
+static void give_undeclared(struct param *p, const char *value)
+{
+    enum param_type type = PARAM_NIL;
+    cJSON *new = NULL;
+    const char *end = secret_name(p->name) ? NULL : p->as->read(value, &type, &new);
+    bool spelled = end && !*end && !(*value == '0' && isdigit((unsigned char)value[1]));
+    if (!spelled)
+        cJSON_Delete(STEAL(new));
+    AUTO_JSON *documents = !spelled && (*value == '[' || *value == '{')
+                               ? yaml_parse_letters(value, strlen(value), NULL)
+                               : NULL;
+    if (cJSON_GetArraySize(documents) == 1)
+        new = cJSON_DetachItemFromArray(documents, 0);
+    take(p, new ? new : cJSON_CreateString(value));
+    if (!spelled)
+        return;
+    free(p->given);
+    p->given = mem_strdup(value);
+}
+
 static int give(struct param *p, const char *value, err *e)
 {
     cJSON *new = NULL;
     enum param_type type = PARAM_NIL;
     if (!utf8_valid(value, strlen(value)))
         return err_set(e, ERR_USAGE, "%s: the value is not UTF-8", p->name);
+    if (p->undeclared) {
+        give_undeclared(p, value);
+        return 0;
+    }
     if (p->type == PARAM_LIST || p->type == PARAM_TABLE)
         return give_table(p, value, e);
     bool text = p->type == PARAM_STRING || p->type == PARAM_NIL;
@@ -448,13 +478,37 @@ static int give(struct param *p, const char *value, err *e)
     return 0;
 }
 
+static bool is_identifier(const char *name)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)name[n]) || name[n] == '_')
+        n++;
+    return n && !name[n] && !isdigit((unsigned char)*name);
+}
+
+// The parameter of this name, a new one where any can be given; NULL: there is none.
+static struct param *wanted(struct params *ps, const char *name)
+{
+    struct param *p = find(ps, name);
+    if (p || !ps->open || !is_identifier(name))
+        return p;
+    struct param new = {.as = &python,
+        .name = mem_strdup(name),
+        .type = PARAM_NIL,
+        .literal = mem_strdup(python.none),
+        .value = cJSON_CreateNull(),
+        .undeclared = true};
+    add(ps, &new);
+    return find(ps, name);
+}
+
 int params_give(struct params *ps, const char *assignment, err *e)
 {
     const char *equals = strchr(assignment, '=');
     if (!equals)
         return err_set(e, ERR_USAGE, "-p %s: a parameter is given as NAME=VALUE", assignment);
     AUTO_FREE char *name = str_trim(assignment, (size_t)(equals - assignment));
-    struct param *p = find(ps, name);
+    struct param *p = wanted(ps, name);
     err why = {0};
     if ((p ? give(p, equals + 1, &why) : unknown(ps, name, &why)) < 0)
         return err_set(e, why.code, "-p %s", why.text);
@@ -484,11 +538,25 @@ char *param_text(const cJSON *value)
     return buf_take(&text);
 }
 
+// Where nobody declares the type, the literal has it.
+char *params_assignment(const struct params *ps, const cJSON *value)
+{
+    AUTO_BUF quoted = {0};
+    AUTO_FREE char *text = param_text(value);
+    if (ps->open && !secret_name(value->string))
+        python.print(value, &quoted);
+    return str_fmt("%s=%s", value->string, quoted.len ? buf_cstr(&quoted) : text);
+}
+
 int params_give_value(struct params *ps, const char *name, const cJSON *value, err *e)
 {
-    struct param *p = find(ps, name);
+    struct param *p = wanted(ps, name);
     if (!p)
         return unknown(ps, name, e);
+    if (p->undeclared) {
+        take(p, cJSON_Duplicate(value, true));
+        return 0;
+    }
     if (p->type == PARAM_LIST || p->type == PARAM_TABLE) {
         if (check_table(p, value, NULL, e) < 0)
             return -1;

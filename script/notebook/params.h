@@ -27,10 +27,11 @@ struct param {
     const struct literals *as; // NULL: Lua's
     char *name;
     enum param_type type;
-    char *literal; // as written in the cell
-    char *comment; // the text after its line's comment mark, NULL if none
-    char *given;   // the new literal, NULL if not given
-    cJSON *value;  // the value in this run
+    char *literal;   // as written in the cell
+    char *comment;   // the text after its line's comment mark, NULL if none
+    char *given;     // the new literal, NULL if not given
+    cJSON *value;    // the value in this run
+    bool undeclared; // only given: its notebook is open to all names
 };
 struct params {
     struct param *list;
@@ -38,6 +39,7 @@ struct params {
     bool python; // its lines are Python's
     long cell;   // index of the tagged cell, -1: none
     char *none;  // then: why; else NULL
+    bool open;   // any name can be given: Python without such a cell, as in papermill
     // Its lines that look like parameters and are none, each with its newline; or NULL.
     char *others;
 };
@@ -63,7 +65,10 @@ char *param_text(const cJSON *value); // as the VALUE of -p; new
 cJSON *param_hidden(const struct param *p);
 // The default for people: as it is written, or with a secret in it as YAML that hides it; new.
 char *param_shown(const struct param *p);
-// Inserts the cell with the given values (tag "injected-parameters"), or replaces it.
+// "NAME=VALUE" of a named value, as params_give reads it; new.
+char *params_assignment(const struct params *p, const cJSON *value);
+// Inserts the cell with the given values (tag "injected-parameters"), or replaces it. Without a
+// cell of parameters it stands at the top.
 int params_inject(const struct params *p, notebook *nb, err *e);
 // {"name": value, …}: the values in this run.
 cJSON *params_values(const struct params *p);

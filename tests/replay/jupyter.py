@@ -298,6 +298,32 @@ def test_metadata_of_displays_is_kept(t):
     assert ' width="300" height="20">' in open(os.path.join(folder, "out.html"), encoding="utf-8").read()
 
 
+def test_parameters_without_their_cell_stand_at_the_top(t):
+    needs_kernels()
+    folder = t.dir()
+    write(folder, "n.ipynb", ipynb("import os\nprint([lr, name, on, layers, sizes, code, api_token])\nassert os.path.exists('go')"))
+    write(folder, "p.yaml", 'layers: {a: [1, true]}\ncode: "007"\n')
+    given = ("-p", "lr=1e-3", "-p", "name=a b", "-p", "on=True", "-p", "sizes=[1, 2]", "-p", "api_token=12345678", "-f", "p.yaml")
+    done = firesteel(folder, "run", "n.ipynb", "out.ipynb", *given)
+    said = "[0.001, 'a b', True, {'a': [1, True]}, [1, 2], '007', '[secret]']"
+    assert done.code == 1 and said in done.out and 'no cell of the notebook is tagged "parameters"' in done.err, done
+    cells = json.load(open(os.path.join(folder, "out.ipynb"), encoding="utf-8"))["cells"]
+    assert cells[0]["metadata"]["tags"] == ["injected-parameters"] and "".join(cells[0]["source"]).startswith("# Parameters\n"), cells[0]
+    write(folder, "go", "")
+    done = firesteel(folder, "run", "n.ipynb", "--resume", "newest", "-p", "api_token=12345678")
+    assert done.code == 0 and said in done.out, done
+    assert firesteel(folder, "run", "out.ipynb", "two.ipynb", *given, "-p", "lr=2").code == 0
+    cells = json.load(open(os.path.join(folder, "two.ipynb"), encoding="utf-8"))["cells"]
+    assert len(cells) == 2 and "lr = 2\n" in "".join(cells[0]["source"]), (cells, "an injected cell is replaced")
+    done = firesteel(folder, "run", "n.ipynb", "-p", "3x=1")
+    assert done.code == 2 and '"3x" is no name of a variable in Python' in done.err, done
+    done = firesteel(folder, "run", "n.ipynb", "--help-notebook")
+    assert "-p NAME=VALUE gives any name a value" in done.out, done
+    write(folder, "n.lua", "-- %%\nprint(1)\n")
+    done = firesteel(folder, "run", "n.lua", "-p", "x=1")
+    assert done.code == 2 and "the notebook has no parameters" in done.err, done
+
+
 def test_parameters_are_papermill_s(t):
     needs_kernels()
     folder = t.dir()

@@ -36,7 +36,8 @@ int past_give(const struct kernel_options *o, struct params *params, err *e)
     cJSON_ArrayForEach(value, json_get(o->past, "given"))
     {
         AUTO_FREE char *text = spelled(value);
-        AUTO_FREE char *assignment = str_fmt("%s=%s", value->string, text);
+        AUTO_FREE char *assignment =
+            params->open ? params_assignment(params, value) : str_fmt("%s=%s", value->string, text);
         if (is_given(o, value->string))
             continue;
         if (strstr(text, MASK_TEXT))
