@@ -372,7 +372,8 @@ char *cli_kubeconfig(struct cli *cli, const char *here)
 int64_t cli_kept_memory(struct cli *cli)
 {
     const char *text = cli_getenv(cli, "FIRESTEEL_KEPT_MEMORY");
-    size_t bytes;
-    return text && cli_size(text, &bytes, NULL) == 0 ? (int64_t)bytes
-                                                     : (int64_t)(memory_most("/") / 4);
+    size_t bytes = memory_most("/") / 4;
+    if (text)
+        cli_size(text, &bytes, NULL);
+    return (int64_t)bytes;
 }
