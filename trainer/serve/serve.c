@@ -51,7 +51,7 @@ struct server {
     atomic_int under_way; // requests that have begun and are not answered completely
     atomic_int waiting;   // of these, requests that are predicted or wait for that
     atomic_size_t held;
-    atomic_bool closing, stopped, told_lost;
+    atomic_bool closing, stopped, loss_reported;
     size_t connections; // the most
     batcher *batcher;
     guests *guests;
@@ -236,7 +236,7 @@ static void write_down(struct request *q)
             q->out.data, q->out.len, &e) == 0)
         return;
     counts_lost_record(s->counts);
-    if (!atomic_exchange(&s->told_lost, true) && s->options.trouble)
+    if (!atomic_exchange(&s->loss_reported, true) && s->options.trouble)
         s->options.trouble(e.text);
 }
 

@@ -19,7 +19,7 @@ struct measure {
     struct measure *before, *after;
     struct followed *of;
     struct used told, now;
-    bool has_told, seen; // seen: in the current answer
+    bool has_reported, seen; // seen: in the current answer
 };
 
 // A pod or node whose usage is followed.
@@ -157,7 +157,7 @@ static int on_item(void *arg, cJSON *item)
 
 static bool tells(const struct measure *m)
 {
-    if (m->seen != m->has_told)
+    if (m->seen != m->has_reported)
         return true;
     return m->seen &&
            (m->now.milli_cpu != m->told.milli_cpu || m->now.bytes / MIB != m->told.bytes / MIB);
@@ -166,7 +166,7 @@ static bool tells(const struct measure *m)
 static void tell_one(usage *u, struct measure *m)
 {
     m->told = m->now;
-    m->has_told = m->seen;
+    m->has_reported = m->seen;
     u->ops->changed(u->arg, m->of->uid, m->seen ? &m->told : NULL);
 }
 
@@ -193,7 +193,7 @@ static void drop_unknown(usage *u)
 {
     for (struct measure *m = u->first, *next; m; m = next) {
         next = m->after;
-        if (!m->seen && !m->has_told)
+        if (!m->seen && !m->has_reported)
             drop_measure(u, m);
     }
 }
@@ -311,7 +311,7 @@ const struct used *usage_follow(usage *u, const char *ns, const char *name, cons
     AUTO_FREE char *key = key_of(ns, name);
     struct followed *f = find(u, key);
     if (f && str_eq(f->uid, uid))
-        return f->measure && f->measure->has_told ? &f->measure->told : NULL;
+        return f->measure && f->measure->has_reported ? &f->measure->told : NULL;
     if (f) // another one has the name
         usage_forget(u, ns, name);
     f = followed_new(key, uid ? uid : "");

@@ -129,9 +129,9 @@ static void forget(watch *w, struct known *k)
 static int tell_more(watch *w)
 {
     size_t n = hashset_count(w->others);
-    if (n == w->told_more || !w->ops->more)
+    if (n == w->more_reported || !w->ops->more)
         return 0;
-    w->told_more = n;
+    w->more_reported = n;
     w->ops->more(w->arg, n);
     return w->closed ? -1 : 0;
 }

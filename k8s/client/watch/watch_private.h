@@ -55,7 +55,7 @@ struct watch {
     size_t count, most;
     size_t whole, in_list;    // the first objects of a list are read whole; how many have come
     hashset *others, *listed; // uids beyond `most`; `listed`: those in the current list
-    size_t told_more;
+    size_t more_reported;
     struct watch_table table;
     const cJSON *cells; // of the object that is being told of
     operation *operation;

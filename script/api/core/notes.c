@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static const char secret_told[] = "[secret]", output_told[] = "[output]";
+static const char hidden_secret[] = "[secret]", hidden_output[] = "[output]";
 
 static bool is_output(const cJSON *outputs, const char *value)
 {
@@ -18,22 +18,22 @@ static bool is_output(const cJSON *outputs, const char *value)
 }
 
 // An argument as it is told. hidden: it is the value of an option with a secret's name.
-static char *word_told(call *c, const char *word, bool hidden, const cJSON *outputs)
+static char *shown_word(call *c, const char *word, bool hidden, const cJSON *outputs)
 {
     const char *equals = strchr(word, '=');
     size_t n = equals ? (size_t)(equals - word) : 0;
     AUTO_FREE char *name = mem_strndup(word, n);
     const char *value = equals ? equals + 1 : word;
     if (hidden || call_is_secret(c, name))
-        return mem_strdup(secret_told);
-    const char *shown = (equals && secret_name(name)) || call_is_secret(c, value) ? secret_told
-                        : is_output(outputs, value)                               ? output_told
+        return mem_strdup(hidden_secret);
+    const char *shown = (equals && secret_name(name)) || call_is_secret(c, value) ? hidden_secret
+                        : is_output(outputs, value)                               ? hidden_output
                                                                                   : value;
     AUTO_FREE char *told = str_fmt("%s%s%s", name, equals ? "=" : "", shown);
-    return mem_strdup(call_is_secret(c, told) ? secret_told : told);
+    return mem_strdup(call_is_secret(c, told) ? hidden_secret : told);
 }
 
-static char *args_told(call *c, const cJSON *words, const cJSON *outputs)
+static char *shown_args(call *c, const cJSON *words, const cJSON *outputs)
 {
     AUTO_JSON *told = cJSON_CreateArray();
     bool hidden = false;
@@ -41,7 +41,7 @@ static char *args_told(call *c, const cJSON *words, const cJSON *outputs)
     cJSON_ArrayForEach(word, words)
     {
         const char *text = cJSON_IsString(word) ? word->valuestring : "";
-        AUTO_FREE char *shown = word_told(c, text, hidden && *text != '-', outputs);
+        AUTO_FREE char *shown = shown_word(c, text, hidden && *text != '-', outputs);
         cJSON_AddItemToArray(told, cJSON_CreateString(shown));
         hidden = *text == '-' && !strchr(text, '=') && secret_name(text);
     }
@@ -59,7 +59,7 @@ char *notes_of_trainer(call *c, const cJSON *args, const cJSON *files)
     const char *script = json_str(args, "script");
     AUTO_JSON *all = cJSON_CreateObject(), *inputs = cJSON_Duplicate(files, true);
     cJSON_DeleteItemFromObjectCaseSensitive(inputs, script);
-    AUTO_FREE char *words = args_told(c, json_get(args, "args"), json_get(args, "outputs"));
+    AUTO_FREE char *words = shown_args(c, json_get(args, "args"), json_get(args, "outputs"));
     AUTO_FREE char *digests = inputs && inputs->child ? json_to_str(inputs) : NULL;
     add_note(c, all, "firesteel.trainer", script);
     add_note(c, all, "firesteel.trainer.sha256", json_str(files, script));

@@ -28,7 +28,7 @@ struct request {
     struct image_inputs inputs;
     buf text;
     struct dockerfile parsed;
-    char **lent; // tags that a builder reads; they go when it has ended
+    char **extra_tags; // tags that a builder reads; they go when it has ended
 };
 
 static void request_done(struct request *r)
@@ -42,9 +42,9 @@ static void request_done(struct request *r)
     strv_free(r->args);
     buf_done(&r->text);
     dockerfile_done(&r->parsed);
-    for (char **tag = r->lent; tag && *tag; tag++)
+    for (char **tag = r->extra_tags; tag && *tag; tag++)
         image_store_untag(r->store, *tag, NULL, NULL);
-    strv_free(r->lent);
+    strv_free(r->extra_tags);
 }
 
 // The Dockerfile, and its own ignore file, which counts instead of the context's. A link is
@@ -83,7 +83,7 @@ static int read_request(call *c, const cJSON *args, struct request *r, err *e)
                                         : path_join(call_cwd(c), context);
     r->file = *r->name == '/' ? mem_strdup(r->name) : path_join(call_cwd(c), r->name);
     r->args = mem_array(1, sizeof *r->args);
-    r->lent = mem_array(1, sizeof *r->lent);
+    r->extra_tags = mem_array(1, sizeof *r->extra_tags);
     const cJSON *arg;
     cJSON_ArrayForEach(arg, json_get(args, "args"))
     {
@@ -181,10 +181,10 @@ static char *tag_for_builder(struct request *r, const char *name, oci_descriptor
     if (!strchr(name, '@'))
         return with_tag(name);
     AUTO_FREE char *tag =
-        str_fmt("firesteel-build/%s:%zu", call_run(r->call), strv_len(r->lent) + 1);
+        str_fmt("firesteel-build/%s:%zu", call_run(r->call), strv_len(r->extra_tags) + 1);
     if (image_store_tag(r->store, tag, d, e))
         return NULL;
-    r->lent = strv_add(r->lent, tag);
+    r->extra_tags = strv_add(r->extra_tags, tag);
     return STEAL(tag);
 }
 
@@ -213,7 +213,7 @@ static char *base_for_builder(struct request *r, const char *folder, const char 
     return layout ? str_fmt("oci:%s:%s", layout, tag) : NULL;
 }
 
-static char **lend(char **argv, const char *name, const char *base)
+static char **with_base(char **argv, const char *name, const char *base)
 {
     AUTO_FREE char *context = str_fmt("%s=docker-image://%s", name, base);
     return strv_add(strv_add(argv, "--build-context"), context);
@@ -236,9 +236,9 @@ static int lend_bases(struct request *r, const char *folder, char ***argv, err *
         AUTO_FREE char *base = base_for_builder(r, folder, images[i].name, missing);
         goes_on = base || missing->code != ERR_CANCELLED;
         if (base)
-            *argv = lend(*argv, images[i].name, base);
+            *argv = with_base(*argv, images[i].name, base);
         if (base && !str_eq(images[i].name, images[i].said))
-            *argv = lend(*argv, images[i].said, base);
+            *argv = with_base(*argv, images[i].said, base);
     }
     dockerfile_images_free(images, n);
     return goes_on ? 0 : err_give(e, missing);

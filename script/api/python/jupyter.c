@@ -116,19 +116,19 @@ static bool speaks_of_clusters(const char *code)
 }
 
 // The kubeconfig for the cell's programs, if they may have one.
-static int lend(struct run *r, err *e)
+static int grant(struct run *r, err *e)
 {
-    bool lends = call_lends_cluster(r->call, false), asks = !lends && !r->hub->lent &&
+    bool granted = call_has_cluster(r->call, false), asks = !granted && !r->hub->granted &&
                                                             !call_is_headless(r->call) &&
                                                             speaks_of_clusters(r->code);
-    if (!lends && !asks && !r->hub->lent)
+    if (!granted && !asks && !r->hub->granted)
         return 0;
     AUTO_FREE char *text = followed_text(r->call, e);
     if (!text)
         return -1;
-    if (*text && (lends || r->hub->lent || call_lends_cluster(r->call, true)))
+    if (*text && (granted || r->hub->granted || call_has_cluster(r->call, true)))
         r->kubeconfig = STEAL(text);
-    r->hub->lent = r->hub->lent || (asks && r->kubeconfig);
+    r->hub->granted = r->hub->granted || (asks && r->kubeconfig);
     return 0;
 }
 
@@ -142,7 +142,7 @@ static int cell_start(call *c, const cJSON *args, cJSON **result, err *e)
         free(r.hub->python);
         r.hub->python = mem_strdup(spec.name);
     }
-    int done = lend(&r, e);
+    int done = grant(&r, e);
     if (done == 0)
         done = cell_run(&r, e);
     cell_note_names(&r);

@@ -57,7 +57,7 @@ struct hub {
     char *python; // the cell's thread: the kernel that the last cell in Python had; NULL: none
     bool used;    // a cell's programs have used the cluster
     bool clients; // and there may be a client, which needs no kubeconfig any more
-    bool lent;    // a person has let this notebook's programs use the cluster
+    bool granted; // a person has let this notebook's programs use the cluster
 };
 
 // One cell, on the stack of its thread.

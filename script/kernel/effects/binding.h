@@ -140,7 +140,7 @@ void call_note_programs(call *c);
 // May the cell's programs use the cluster by themselves? Its effects= decides. In a notebook from
 // elsewhere, where no cell declares anything, --allow decides, or a person, who is asked if
 // `may_ask`.
-bool call_lends_cluster(call *c, bool may_ask);
+bool call_has_cluster(call *c, bool may_ask);
 // A new environment for a program that outlives its cell, and so never may use a cluster.
 char **call_lasting_env(call *c);
 // The folder for sockets and the like; only this user can enter it.

@@ -193,7 +193,7 @@ static int pass_gate(effects *fx, turn *t, effect which, const struct about *abo
     return passed;
 }
 
-static bool lends_cluster(call *c, bool may_ask)
+static bool has_cluster(call *c, bool may_ask)
 {
     const unsigned elsewhere = 1u << EFFECT_CLUSTER | 1u << EFFECT_DESTRUCTIVE;
     effects *fx = c->effects;
@@ -217,12 +217,12 @@ void call_note_programs(call *c)
     effects_note_reached(fx, "programs of a cell with effects=\"cluster\"", where);
 }
 
-bool call_lends_cluster(call *c, bool may_ask)
+bool call_has_cluster(call *c, bool may_ask)
 {
-    bool lends = lends_cluster(c, may_ask);
-    if (lends)
+    bool granted = has_cluster(c, may_ask);
+    if (granted)
         call_note_programs(c);
-    return lends;
+    return granted;
 }
 
 int call_local_gate(effects *fx, turn *t, const char *what, err *e)

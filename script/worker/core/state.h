@@ -32,7 +32,7 @@ struct worker {
     const struct dnn_ops *dnn;   // NULL before the first model with convolutions
     bool dnn_failed;             // it cannot be loaded, which was told
     bool half;                   // a model wants mixed_bfloat16
-    bool half_told;              // that there is no bf16
+    bool half_reported;          // that there is no bf16
     // The collective operation under way; the driver is told of it when it takes long.
     struct {
         enum stall_channel channel;

@@ -32,9 +32,9 @@ static void tell_no_half(worker *w, const model *m)
     for (size_t i = 0; i < model_layer_count(m); i++)
         wants |= model_layer(m, i)->half;
     w->half |= wants;
-    if (!wants || w->half_told || has_half(w))
+    if (!wants || w->half_reported || has_half(w))
         return;
-    w->half_told = true;
+    w->half_reported = true;
     if (!w->link || w->place.rank == 0)
         fprintf(stderr, "firesteel-worker: mixed_bfloat16 layers compute in float32: %s\n",
             w->dnn ? "this CPU has no bf16 (AVX512_BF16 or AMX)" : "bf16 needs oneDNN");

@@ -37,7 +37,7 @@ static void tell(struct story *s, const char *fmt, ...)
 }
 
 // Waits until everything wanted was reported, or something else was.
-static bool has_told(struct story *s, const char *want)
+static bool has_reported(struct story *s, const char *want)
 {
     bool is = false, may_be = true;
     for (int i = 0; i < 6000 && may_be && !is; i++) {
@@ -140,7 +140,7 @@ static void check_told(struct story s, const char *want)
     s.fake = fake_open(false);
     pthread_mutex_init(&s.lock, NULL);
     loop_post(s.fake->loop, begin_watch, &s);
-    bool told = has_told(&s, want);
+    bool told = has_reported(&s, want);
     loop_post(s.fake->loop, end_watch, &s);
     fake_close(s.fake);
     CHECK_STR(buf_cstr(&s.text), want);
@@ -346,7 +346,7 @@ static void check_follow_of(const struct tail_spec *spec, const char *want)
 {
     struct story s = {.fake = fake_open(false), .lock = PTHREAD_MUTEX_INITIALIZER, .spec = *spec};
     loop_post(s.fake->loop, begin_tail, &s);
-    bool told = has_told(&s, want);
+    bool told = has_reported(&s, want);
     if (spec->labels) // it would go on
         loop_post(s.fake->loop, end_tail, &s);
     fake_close(s.fake);
