@@ -93,10 +93,18 @@ local function wall(seconds)
   return seconds >= 1e-3 and ("%.3g ms"):format(seconds * 1e3) or ("%.3g µs"):format(seconds * 1e6)
 end
 
+-- Sets a variable (nil: removes it) for children of cells, and in kernels of Jupyter: core.surroundings has what they
+-- are told.
+core.surroundings = core.surroundings or {}
+function core.settle(name, value)
+  core.setenv(name, value)
+  core.surroundings[name] = value == nil and core.null or value
+end
+
 -- %env NAME=VALUE, %env NAME, %env
 function magic.env(name, value)
   if value ~= nil then
-    core.setenv(name, value)
+    core.settle(name, value)
     print("env: " .. name .. "=" .. value)
   elseif name then
     local now = core.getenv(name)

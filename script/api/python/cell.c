@@ -55,9 +55,25 @@ static void follow(struct run *r, const char *text)
         r->failed = e;
 }
 
+// What other cells have set, before this one.
+static void tell_environment(struct run *r)
+{
+    struct session *s = r->session;
+    AUTO_FREE char *json = r->environment ? json_to_str(r->environment) : NULL;
+    if (!json || !run_has_calls(r) || str_eq(json, s->told))
+        return;
+    AUTO_JSON *quoted = cJSON_CreateString(json);
+    AUTO_FREE char *literal = json_to_str(quoted);
+    AUTO_FREE char *code = str_fmt("__import__('firesteel._environ')._environ.take(%s)", literal);
+    session_request(s, "shell", "execute_request", "environment", session_execute(code, true));
+    free(s->told);
+    s->told = STEAL(json);
+}
+
 void cell_send(struct run *r)
 {
     follow(r, r->kubeconfig);
+    tell_environment(r);
     r->opened = r->hub->clients || (r->kubeconfig && r->session->unwatched);
     if (r->opened)
         run_wake(r);
@@ -289,6 +305,16 @@ void cell_note_names(const struct run *r)
         add_write(r, writes, told);
     }
     call_used(r->call, used);
+}
+
+int cell_pass_environment(struct run *r, err *e)
+{
+    cJSON *changes = (cJSON *)json_get(r->value, "environ"), *none = NULL;
+    if (!changes || !changes->child)
+        return 0;
+    int done = call_serve(r->call, "environ", cJSON_Duplicate(changes, true), &none, e);
+    cJSON_Delete(none);
+    return done;
 }
 
 static int tell_failure(struct run *r, err *e)

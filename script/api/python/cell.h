@@ -9,6 +9,9 @@ int cell_run(struct run *r, err *e);
 // Tells the kernel which names it has read and set.
 void cell_note_names(const struct run *r);
 
+// What it has set in its environment is set for other cells, too.
+int cell_pass_environment(struct run *r, err *e);
+
 // On the loop's thread.
 void cell_send(struct run *r); // its kernel is there
 void run_wake(struct run *r);  // its thread goes on

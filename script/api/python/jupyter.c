@@ -86,6 +86,7 @@ static struct run new_run(call *c, const struct spec *spec, const cJSON *args)
         .hub = jupyter_hub(c),
         .spec = spec,
         .code = json_str_or(args, "code", ""),
+        .environment = json_get(args, "env"),
         .env = environment(c, spec)};
     r.refusing = mem_strdup(env_get((const char *const *)r.env, "KUBECONFIG"));
     return r;
@@ -146,6 +147,8 @@ static int cell_start(call *c, const cJSON *args, cJSON **result, err *e)
     if (done == 0)
         done = cell_run(&r, e);
     cell_note_names(&r);
+    if (done == 0)
+        done = cell_pass_environment(&r, e);
     r.hub->used = r.hub->used || r.opened;
     r.hub->clients = r.hub->clients || (r.hub->used && json_bool_or(r.value, "client", false));
     if (done == 0 && (r.opened || r.hub->clients)) {

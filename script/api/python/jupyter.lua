@@ -4,7 +4,14 @@ local core = ...
 
 -- Runs a cell: by the kernel of that name, or (a wish, or no name) by another one with the language.
 function core.hooks.kernel(code, language, kernel, wish)
-  core.call("jupyter.cell", { code = code, language = language, kernel = kernel, wish = wish or nil })
+  local env = next(core.surroundings) and core.surroundings or nil
+  core.call("jupyter.cell", { code = code, language = language, kernel = kernel, wish = wish or nil, env = env })
+end
+
+-- What a cell in Python has set in its environment: {name: value, or null}.
+function core.hooks.environ(changes)
+  for name, value in pairs(changes) do core.settle(name, value ~= core.null and value or nil) end
+  return {}
 end
 
 -- py: Python's values for cells in Lua.

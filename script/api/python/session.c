@@ -154,6 +154,7 @@ void session_clear(struct session *s)
         owner_remove(s->folder, &s->owner);
     free(STEAL(s->folder));
     free(STEAL(s->subshell));
+    free(STEAL(s->told));
     buf_clear(&s->lines);
     s->up = s->clears = s->subshells = false;
     s->hung = 0;

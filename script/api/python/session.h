@@ -44,6 +44,7 @@ struct session {
     int64_t sent;      // requests so far
     bool unwatched;    // nobody can tell who opens its kubeconfig
     bool clears;       // before the next output
+    char *told;        // the variables of the environment that cells have set, as JSON; NULL: none
     loop_timer *again; // repeats an interrupt; NULL: there was none yet
     buf lines, late;
     struct shown *shown;
@@ -66,8 +67,9 @@ struct run {
     struct hub *hub;
     const struct spec *spec;
     const char *code;
-    const char *expression; // of a silent one: its value is wanted; NULL: a cell
-    cJSON *value;           // of it; NULL: none
+    const cJSON *environment; // variables that cells have set; NULL: none
+    const char *expression;   // of a silent one: its value is wanted; NULL: a cell
+    cJSON *value;             // of it; NULL: none
     char **env;
     struct session *session;
     loop_pending *pending; // NULL: the thread does not wait

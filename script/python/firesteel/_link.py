@@ -295,4 +295,5 @@ def _listen() -> None:
 
 _link = _Link()
 if _link.socket:
+    from . import _environ  # noqa: F401  (it remembers how the environment is before the first cell)
     _listen()

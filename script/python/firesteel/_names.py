@@ -13,6 +13,8 @@ import sys
 import types
 from typing import Any, Iterator
 
+from . import _environ
+
 MOST = 16 << 10  # characters of a value whose content is compared
 HIDDEN = {"eval", "exec", "globals", "locals", "vars", "get_ipython", "__import__", "compile", "setattr", "delattr"}
 STATEFUL = {"seed", "set_seed", "manual_seed", "update", "setdefault", "pop", "putenv", "chdir", "set_option", "use", "reload", "append", "insert"}
@@ -207,6 +209,9 @@ class of:
         main = sys.modules["__main__"]
         self.space = vars(main)
         self.told: dict[str, Any] = {"client": any(name in sys.modules for name in CLIENTS)}
+        changes = _environ.changes(source)
+        if changes:
+            self.told["environ"] = changes
         try:
             tree = ast.parse(source)
         except SyntaxError:  # a magic, a line for the shell

@@ -52,4 +52,42 @@ def test_lua_in_a_notebook_in_python(t):
     assert done.code == 0 and "21" in done.out, done
 
 
+ENVIRONMENT = """\
+-- %% One
+%env FROM_LUA=one
+-- %% Two language="python"
+-- import os
+-- print("two", os.environ["FROM_LUA"])
+-- os.environ["FROM_PYTHON"] = "set"
+-- %env MAGIC=three
+-- %env MY_TOKEN=quite-secret-value
+-- %% Three
+print("three", os.getenv "FROM_PYTHON", os.getenv "MAGIC")
+sh "echo $FROM_PYTHON $MAGIC $MY_TOKEN"
+%env FROM_LUA=again
+-- %% Four language="python"
+-- print("four", os.environ["FROM_LUA"], os.environ["FIRESTEEL_CALLS"])
+-- del os.environ["FROM_PYTHON"]
+-- os.environ["KUBECONFIG"] = "/nowhere"
+-- %% Five
+print("five", os.getenv "FROM_PYTHON", os.getenv "KUBECONFIG" ~= "/nowhere")
+-- %% Six language="python"
+-- def quietly(): getattr(os, "env" + "iron")["BY_A_LIBRARY"] = "1"
+-- quietly()
+-- %% Seven
+print("seven", os.getenv "BY_A_LIBRARY")
+"""
+
+
+def test_the_environment_is_the_same_on_both_sides(t):
+    needs_kernels()
+    folder = t.dir()
+    write(folder, "n.lua", ENVIRONMENT)
+    done = firesteel(folder, "run", "n.lua")
+    assert done.code == 0, done
+    for line in ("two one", "three set\tthree", "set three [secret]", "four again child", "five nil\ttrue", "seven nil"):
+        assert line.replace("\t", " ") in done.out.replace("\t", " "), (line, done)
+    assert "quite-secret" not in done.out, done
+
+
 run(globals())
