@@ -20,7 +20,7 @@
 #     firesteel run recipes/15-torch-trainjob.py -p on=trainjob -p claim=checkpoints --context NAME --allow cluster
 
 # %% tags=["parameters"]
-on = "here"  # here, trainjob, jobset or jobs
+on = "here"  # here, trainjob, jobset, rayjob or jobs
 nodes = 2
 epochs = 3
 samples = 60000  # of the training

@@ -312,6 +312,7 @@ def submit(entrypoint):
     from ray.job_submission import JobSubmissionClient
     address, job = os.environ["RAY_DASHBOARD_ADDRESS"], os.environ["RAY_JOB_SUBMISSION_ID"]
     more = json.loads(os.environ.pop("FIRESTEEL_SUBMIT", "{}"))
+    logging.getLogger("ray").setLevel(logging.WARNING)  # what is uploaded is no part of the job's log
     client = JobSubmissionClient(address if "://" in address else "http://" + address)
     try:
         client.get_job_status(job)  # this pod is another one's successor

@@ -6,7 +6,8 @@ local core = ...
 core.api [[
 k8s: module -- The cluster of the chosen context, with all its kinds; options are spelled as kubectl's.
 k8s.create(manifest, {namespace: string=}) -> handle
-  Makes the objects of a manifest: a file, its text, or a table. A resumed run does not make them twice.
+  Makes the objects of a manifest: a file, its text, a table, or a record of k8s.rayjob with an entrypoint. A resumed run does not make
+  them twice.
   namespace: where objects go that name no namespace
   result: a handle; for several objects a list of them
   errors: what the server refuses, and what is no manifest
