@@ -69,6 +69,16 @@ torch.run {{ "train.py", nodes = 2, on = k8s.jobs {{ {ON.replace('"128Mi"', '"64
     place.nothing_left("firesteel/torch", kinds=KINDS)
 
 
+def test_a_silent_script_has_started(t):
+    place = with_python(Place(t))
+    done = play(place, "import time\ntime.sleep(25)\nprint('loss=0.5')\n", f"""
+-- %% Silent timeout="2m"
+print("loss", torch.run({{ "train.py", nodes = 2, start_timeout = "15s", on = k8s.jobs {{ {ON} }} }}).metrics.loss)
+""")
+    assert done.code == 0 and "loss\t0.5" in done.out, done
+    place.nothing_left("firesteel/torch", kinds=KINDS)
+
+
 def test_what_is_done_is_not_done_again(t):
     place = with_python(Place(t))
     cells = f"""

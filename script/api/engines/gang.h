@@ -27,7 +27,7 @@ struct gang {
     char *name, *ns, *main_pod, *all_pods; // the last two are selectors
     cJSON *objects;                        // manifests, the Secret first
     int made;                              // how many of them are there
-    bool began;                            // a pod has said something; set by the caller
+    bool began;                            // the job has started, its pods have; set by the caller
     int64_t begun, looked;                 // clock_mono() ns; begun: since when it may start
     bool pulls;                            // a node pulls an image for one of its pods
     int64_t has_been;                      // ns that have gone by with that: they do not count

@@ -36,6 +36,23 @@ static void on_line(void *arg, enum log_kind kind, const char *text, size_t n)
     torch_output_line(&j->output, error ? "stderr" : "stdout", text, n);
 }
 
+// A script may say nothing for long: its nodes have started when all their pods run.
+static bool have_started(const struct gang *g, const cJSON *pods)
+{
+    const cJSON *pod;
+    int n = 0;
+    bool has_main = false;
+    cJSON_ArrayForEach(pod, pods)
+    {
+        const char *phase = json_path_str(pod, "status.phase");
+        if (!phase || str_eq(phase, "Pending") || str_eq(phase, "Unknown"))
+            return false;
+        has_main |= gang_is_main(g, pod);
+        n++;
+    }
+    return has_main && n >= (int)json_int_or(g->args, "nodes", 1);
+}
+
 // Ranks that have lost their peer are not waited for.
 static void look(void *arg)
 {
@@ -48,6 +65,8 @@ static void look(void *arg)
         return;
     }
     AUTO_JSON *pods = gang_pods(&j->gang);
+    if (have_started(&j->gang, pods))
+        j->gang.began = true;
     bool failed = gang_look(&j->gang, pods, true, &state, &e) != 0;
     if (j->output.lost && !j->lost)
         j->lost = clock_mono();
