@@ -165,19 +165,24 @@ end, {{ on = on }})))
 
 
 def test_pods_fit_a_restricted_namespace(t):
-    """The server would warn of each template and refuse each pod that does not. A volume of the host's is none of the level's."""
+    """The server would refuse each pod that does not. And a resumed run knows the RayJob again, though KubeRay has written into it."""
     place = Place(t)
     place.kubectl("label", "namespace", place.namespace, "pod-security.kubernetes.io/enforce=restricted")
     done = place.run(f"""
 -- %% Make
-job = k8s.create(k8s.rayjob {{ name = "small", entrypoint = "true", image = "{BUSYBOX}", pull_policy = "Never", cpu = "10m", workers = 1 }})
+job = k8s.create(k8s.rayjob {{ name = "small", entrypoint = "true", image = "{BUSYBOX}", pull_policy = "Never", cpu = "10m", workers = 1, env = {{ A = "b" }} }})
+-- %% Then
+if not io.open "go" then error "not yet" end
 """)
-    assert done.code == 0, done
+    assert done.code == 1 and "not yet" in done.out, done
 
     def pods():
         return len(place.left("firesteel/ray=small", kinds="pods")) == 2
     pods.__doc__ = "KubeRay makes head and worker"
     eventually(pods, 60)
+    write(place, "go", "")
+    again = tap.sh(tap.FIRESTEEL, "run", "--resume", "last", "notebook.lua", "--allow", "cluster", cwd=place.dir, env=place.env, timeout=60)
+    assert again.code == 0 and "verified" in again.out, again
 
 
 def test_recipe_16_by_a_rayjob(t):

@@ -32,11 +32,22 @@ end
 
 -- ---- pods
 
+-- Operators and Kueue write an object back without its empty lists: a resumed run would take that for a change by somebody.
+local function without_empty(template)
+  local spec = template.spec
+  for _, of in ipairs { spec, table.unpack(spec.containers) } do
+    for _, name in ipairs { "volumes", "volumeMounts", "env" } do
+      if of[name] and #of[name] == 0 then of[name] = nil end
+    end
+  end
+  return template
+end
+
 -- KubeRay starts Ray in the container, and again when it ends.
 local function ray_pod(options, job, role, container, volumes)
   local template = parts.pod_template(NAME, options, job, role, container, volumes)
   if not ((options.template or {}).spec or {}).restartPolicy then template.spec.restartPolicy = nil end
-  return template
+  return without_empty(template)
 end
 
 local function head_options(options)
@@ -48,7 +59,7 @@ local function submitter_pod(options, job, container, volumes)
   container.env = core.env_list(core.text_map("env", options.env, NAME))
   table.move(container.more or {}, 1, 1, #container.env + 1, container.env)
   container.more = nil
-  return parts.pod_template(NAME, parts.merged(options, { cpu = "100m", memory = "512Mi", gpu = false, volumes = {}, volume_mounts = {} }), job, SUBMITTER, container, volumes)
+  return without_empty(parts.pod_template(NAME, parts.merged(options, { cpu = "100m", memory = "512Mi", gpu = false, volumes = {}, volume_mounts = {} }), job, SUBMITTER, container, volumes))
 end
 
 local function code_map(job)

@@ -33,9 +33,13 @@ print("submitter", u.restartPolicy, u.containers[1].resources.requests.cpu, tabl
 map, policy = k8s.get("configmap/train-ray"), k8s.get("networkpolicy/train")
 print("belongs", map.metadata.ownerReferences[1].uid == o.metadata.uid, policy.metadata.ownerReferences[1].kind, map.binaryData.file1)
 print("ports", policy.spec.ingress[2].ports[1].port)
+bare = k8s.get(k8s.create(k8s.rayjob { name = "bare", entrypoint = "true", image = "ray:1", workers = 0, network_policy = false })).spec
+h = bare.rayClusterSpec.headGroupSpec.template.spec
+print("bare", bare.rayClusterSpec.workerGroupSpecs, h.volumes, h.containers[1].env, h.containers[1].volumeMounts, bare.submitterPodTemplate.spec.containers[1].command)
 """)
     for line in ("team\tK8sJobMode\ttrue\t60\t2\t3600\t2.46.0", 'runtime\t{"pip":["requests"]}', "workers\t2\t2\t2\t1\t2", "head\t1\tnil\tred\thigh\tnil",
-                 "submitter\tNever\t100m\tpython3 /run/firesteel-ray/ray_ranks.py submit python train.py\thigh", "belongs\ttrue\tRayJob\tcHJpbnQoMSkK", "ports\t8265"):
+                 "submitter\tNever\t100m\tpython3 /run/firesteel-ray/ray_ranks.py submit python train.py\thigh", "belongs\ttrue\tRayJob\tcHJpbnQoMSkK", "ports\t8265",
+                 "bare\tnil\tnil\tnil\tnil\tnil"):
         assert line in out, (line, out)
 
 
