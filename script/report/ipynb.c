@@ -2,7 +2,9 @@
 // Prints a run as .ipynb: outputs below the cells, and papermill's metadata of a run in papermill's
 // places.
 #include "base/clock.h"
+#include "base/json/secret.h"
 #include "base/mem.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "script/journal/jupyter.h"
 #include "script/journal/text.h"
@@ -14,6 +16,8 @@
 #include "script/report/page/page_display.h"
 
 #include <string.h>
+
+enum { OWN_MOST = 16 << 20 }; // bytes of the notebook's file
 
 // Adds types that other programs can show to a bundle: they do not know our own types.
 static void add_views(const struct output *o, cJSON *data)
@@ -134,10 +138,41 @@ static void set_papermill(const fold *f, cJSON *metadata)
     json_set_str(to, "version", "firesteel " FIRESTEEL_VERSION);
 }
 
+static bool is_ours(const char *member)
+{
+    static const char *const ours[] = {"papermill", "firesteel", "jupytext", "widgets"};
+    for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+        if (str_eq(ours[i], member))
+            return true;
+    return false;
+}
+
+// What other programs keep in the file's metadata (Colab's "colab" and "accelerator"): it is not
+// in the journal, so it is taken from the file as it is now, if that is still there.
+static void keep_own(const fold *f, cJSON *metadata)
+{
+    const char *path = json_str(fold_first(f), "path");
+    AUTO_BUF text = {0};
+    if (!path || !str_ends(path, ".ipynb") || path_read(path, &text, OWN_MOST, NULL) < 0)
+        return;
+    AUTO_JSON *file = json_parse(buf_cstr(&text), text.len, NULL);
+    cJSON *own = (cJSON *)json_get(file, "metadata");
+    const cJSON *member;
+    if (!cJSON_IsObject(own))
+        return;
+    secret_hide(file, own, NULL);
+    cJSON_ArrayForEach(member, own)
+    {
+        if (!json_get(metadata, member->string) && !is_ours(member->string))
+            json_set(metadata, member->string, cJSON_Duplicate(member, true));
+    }
+}
+
 static void ipynb_metadata(const fold *f, cJSON *metadata)
 {
     AUTO_BUF when = {0};
     AUTO_JSON *results = fold_results(f), *record = page_record(f);
+    keep_own(f, metadata);
     set_language(f, metadata);
     set_papermill(f, metadata);
     clock_rfc3339(&when, fold_started(f), CLOCK_SECONDS);

@@ -298,6 +298,42 @@ def test_metadata_of_displays_is_kept(t):
     assert ' width="300" height="20">' in open(os.path.join(folder, "out.html"), encoding="utf-8").read()
 
 
+LISTENS = """\
+import os
+def target(n):
+    try: return os.readlink(f"/proc/self/fd/{n}")
+    except OSError: return ""
+own = {target(n) for n in os.listdir("/proc/self/fd")}
+rows = [line.split() for name in ("tcp", "tcp6") for line in open("/proc/net/" + name).readlines()[1:]]
+print([row[1].split(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own])
+"""
+
+
+def test_doctor_tells_of_the_port_that_ipykernel_opens(t):
+    needs_kernels()
+    folder = t.dir()
+    write(folder, "n.ipynb", ipynb(LISTENS))
+    done = firesteel(folder, "run", "n.ipynb")
+    assert done.code == 0 and "['0100007F']" in done.out, (done, "one port, on 127.0.0.1")
+    told = next(f for f in json.loads(firesteel(folder, "doctor", "-o", "json").out) if f["name"] == "jupyter")
+    assert "while ipykernel runs, it has a TCP port on 127.0.0.1 (firesteel itself opens none)" in told["text"], told
+
+
+def test_a_report_keeps_the_metadata_of_other_programs(t):
+    needs_kernels()
+    folder = t.dir()
+    colab = {"provenance": [], "gpuType": "T4", "api_key": "hunter2-hunter2"}
+    own = {**PYTHON, "accelerator": "GPU", "colab": colab, "widgets": {"state": {}}, "papermill": {"old": 1}}
+    write(folder, "n.ipynb", ipynb(("1 + 1", {"id": "abc", "outputId": "x", "colab": {"base_uri": "https://localhost"}}), metadata=own))
+    done = firesteel(folder, "run", "n.ipynb", "out.ipynb")
+    out = json.load(open(os.path.join(folder, "out.ipynb"), encoding="utf-8"))
+    assert done.code == 0 and out["metadata"]["accelerator"] == "GPU", (done, out["metadata"])
+    assert out["metadata"]["colab"] == {**colab, "api_key": "[secret]"} and out["cells"][0]["metadata"]["colab"] == {"base_uri": "https://localhost"}, out
+    assert "widgets" not in out["metadata"] and "old" not in out["metadata"]["papermill"], out["metadata"]
+    os.remove(os.path.join(folder, "n.ipynb"))
+    assert firesteel(folder, "export", "newest", "--to", "ipynb", "-o", "again.ipynb").code == 0
+
+
 def test_parameters_without_their_cell_stand_at_the_top(t):
     needs_kernels()
     folder = t.dir()
