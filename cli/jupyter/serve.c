@@ -39,6 +39,8 @@ static void on_event(void *arg, message_type type, const cJSON *message)
     struct serve *s = arg;
     if (type == MESSAGE_welcome)
         on_welcome(s, message);
+    if (type == MESSAGE_progress && s->shown)
+        shown_event(s->shown, type, message);
     if (!json_get(message, "seq") || !s->shown)
         return;
     fold_event(s->fold, message, NULL);

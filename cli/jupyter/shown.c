@@ -18,6 +18,7 @@ struct shown {
     peer *peer;
     const fold *fold;
     const char *run, *spool_dir;
+    cJSON *works;   // {display_id: true}: long work that is shown
     cJSON *parents; // {cell: header of the request that ran it last}
     char *cell;     // that runs; NULL: none
     char *branch;   // of it, which has printed last; NULL: the cell itself
@@ -30,8 +31,12 @@ struct shown {
 shown *shown_new(peer *p, const fold *f, const char *run, const char *spool_dir)
 {
     shown *s = mem_alloc(sizeof *s);
-    *s = (shown){
-        .peer = p, .fold = f, .run = run, .spool_dir = spool_dir, .parents = cJSON_CreateObject()};
+    *s = (shown){.peer = p,
+        .fold = f,
+        .run = run,
+        .spool_dir = spool_dir,
+        .parents = cJSON_CreateObject(),
+        .works = cJSON_CreateObject()};
     return s;
 }
 
@@ -40,6 +45,7 @@ void shown_free(shown *s)
     if (!s)
         return;
     cJSON_Delete(s->parents);
+    cJSON_Delete(s->works);
     free(s->cell);
     free(s->branch);
     free(s->result);
@@ -178,6 +184,25 @@ static void show_cleared(shown *s, const cJSON *parent)
     peer_show(s->peer, parent, "clear_output", content);
 }
 
+// Long work is no output of the run. Here it has a line of its own, which in the end says what was
+// done.
+static void show_work(shown *s, const cJSON *parent, const cJSON *event)
+{
+    AUTO_FREE char *id = str_fmt("%s-work-%lld", s->run, (long long)json_int_or(event, "id", 0));
+    AUTO_FREE char *text =
+        str_fmt("%s: %s", json_str_or(event, "what", ""), json_str_or(event, "text", ""));
+    bool known = json_get(s->works, id);
+    cJSON *content = cJSON_CreateObject();
+    json_set_str(json_object_at(content, "data"), "text/plain", text);
+    json_object_at(content, "metadata");
+    json_set_str(json_object_at(content, "transient"), "display_id", id);
+    peer_show(s->peer, parent, known ? "update_display_data" : "display_data", content);
+    if (json_bool_or(event, "ended", false))
+        cJSON_DeleteItemFromObjectCaseSensitive(s->works, id);
+    else if (!known)
+        json_set_bool(s->works, id, true);
+}
+
 void shown_event(shown *s, message_type type, const cJSON *event)
 {
     bool shows = type == MESSAGE_display || type == MESSAGE_update;
@@ -194,6 +219,8 @@ void shown_event(shown *s, message_type type, const cJSON *event)
         show_display(s, parent, o);
     else if (type == MESSAGE_update)
         peer_show(s->peer, parent, "update_display_data", display_content(s, o));
+    else if (type == MESSAGE_progress)
+        show_work(s, parent, event);
     else if (type == MESSAGE_cleared && str_eq(id, s->cell))
         show_cleared(s, parent);
 }

@@ -17,7 +17,7 @@ void shown_free(shown *s); // NULL is fine
 void shown_begin(shown *s, const char *id, const cJSON *header, int64_t count);
 // It has ended. Returns the last value that it has shown as its result, as text; new, or NULL.
 char *shown_end(shown *s);
-// An event, which the fold has taken already.
+// An event, which the fold has taken already; or long work, which it does not take.
 void shown_event(shown *s, message_type type, const cJSON *event);
 // A line on stderr of the running cell.
 void shown_warn(shown *s, const char *text);

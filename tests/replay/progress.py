@@ -15,6 +15,7 @@ import subprocess
 import termios
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from registry import Registry
 from tap import FIRESTEEL, PATIENCE, eventually, run, sh
@@ -35,6 +36,13 @@ class Place:
     def file(self, name, size=None, data=None):
         with open(os.path.join(self.dir, name), "wb") as f:
             f.truncate(size) if size else f.write(data)
+
+    def cluster(self, server):
+        self.env["KUBECONFIG"] = os.path.join(self.dir, "kubeconfig")
+        with open(self.env["KUBECONFIG"], "w") as f:
+            json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c",
+                       "clusters": [{"name": "c", "cluster": {"server": server}}],
+                       "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}], "users": [{"name": "u", "user": {}}]}, f)
 
     def argv(self, *more):
         return [FIRESTEEL, "run", self.path, "--allow", "cluster", "--no-preflight", *more]
@@ -110,14 +118,14 @@ def test_quick_work_says_nothing(t):
 
 def test_a_push_on_a_terminal(t):
     _, _, place = pushes(t, 12_000_000, 1_800_000)
-    code, out = place.on_terminal()
+    code, out = place.on_terminal(columns=100)
     assert code == 0, out
     bars = re.findall(r"\r\x1b\[2K\[[=> ]{6,20}\] +(\d+)% push 127\.0\.0\.1:\d+/team/a:1: ([^\r\n]*)", out)
     assert len(bars) > 3 and [int(p) for p, _ in bars] == sorted(int(p) for p, _ in bars), out
     assert re.match(r"\d+\.\d/12\.0 MB, \d+\.\d [KM]B/s", bars[0][1]), bars
     assert any("left" in words for _, words in bars), bars
     assert re.search(r"\x1b\[2K    pushed \S+ \(3 of 3 blobs sent, 12\.0 MB, \d", out), out  # the bar is gone, the line stays
-    assert max(len(line) for line in re.split(r"\r\x1b\[2K|\r\n", out) if "% push" in line) < 80, out
+    assert max(len(line) for line in re.split(r"\r\x1b\[2K|\r\n", out) if "% push" in line) < 100, out
     assert '"type":"progress"' not in place.journal()
 
 
@@ -145,12 +153,13 @@ def test_events_as_json(t):
     _, _, place = pushes(t, 12_000_000, 2_500_000)
     done = place.run("-o", "json")
     events = [json.loads(line) for line in done.out.splitlines()]
-    told = [e for e in events if e["type"] == "progress"]
+    told = [e for e in events if e["type"] == "progress" and e["what"].startswith("push ")]
     assert done.code == 0 and 2 <= len(told) < 12 * PATIENCE and all("seq" not in e for e in told), told
     first, last = told[0], told[-1]
-    assert first["what"].startswith("push ") and first["unit"] == "bytes" and 0 < first["done"] < first["total"], first
+    assert first["unit"] == "bytes" and 0 < first["done"] < first["total"], first
     assert first["parts"] == 2 and first["noun"] == "layers", first
-    assert last == {"type": "progress", "cell": first["cell"], "id": first["id"], "ended": True}, last
+    assert last["ended"] and (last["cell"], last["id"], last["what"]) == (first["cell"], first["id"], first["what"]), last
+    assert re.fullmatch(r"12\.0 MB in [\d.]+m?s(\d+s)?, 2 layers", last["text"]), last
     assert done.err == "", done
 
 
@@ -236,14 +245,70 @@ def test_an_interrupt_ends_the_wait_for_a_slow_api_server(t):
                     return
         threading.Thread(target=take, daemon=True).start()
         place = Place(t, 'k8s.get("pods", "a")')
-        kubeconfig = os.path.join(place.dir, "kubeconfig")
-        with open(kubeconfig, "w") as f:
-            json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c",
-                       "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.getsockname()[1]}"}}],
-                       "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}], "users": [{"name": "u", "user": {}}]}, f)
-        place.env["KUBECONFIG"] = kubeconfig
+        place.cluster(f"http://127.0.0.1:{server.getsockname()[1]}")
         interrupted(place, lambda: heard)
         server.shutdown(socket.SHUT_RDWR)
+
+
+POD = {"apiVersion": "v1", "kind": "Pod",
+       "metadata": {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "1", "creationTimestamp": "2026-01-02T03:04:05Z"},
+       "spec": {"nodeName": "n1", "containers": [{"name": "main", "image": "host/big:1"}]},
+       "status": {"phase": "Pending", "containerStatuses": [{"name": "main", "ready": False, "restartCount": 0, "image": "host/big:1",
+                                                            "imageID": "", "state": {"waiting": {"reason": "ContainerCreating"}}}]}}
+
+
+class Pulls(BaseHTTPRequestHandler):
+    """A cluster with a pod whose node has pulled its image for two minutes."""
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def answer(self, value, status=200):
+        text = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def do_GET(self):
+        path, _, query = self.path.partition("?")
+        parts = path.strip("/").split("/")
+        if parts[0] in ("api", "apis") and len(parts) == 1:
+            kinds = [("pods", "pod", "Pod"), ("events", "event", "Event")]
+            resources = [{"resource": r, "singularResource": s, "responseKind": {"kind": k}, "scope": "Namespaced",
+                          "verbs": ["get", "list", "watch"]} for r, s, k in kinds]
+            items = [{"metadata": {"name": ""}, "versions": [{"version": "v1", "resources": resources}]}] if parts[0] == "api" else []
+            return self.answer({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "items": items})
+        if parts[-1] == "version":
+            return self.answer({"major": "1", "minor": "34", "gitVersion": "v1.34.0"})
+        if "watch=" in query:
+            time.sleep(60)
+        elif parts[-1] == "a":
+            self.answer(POD)
+        elif parts[-1] == "pods":
+            self.answer({"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": [POD]})
+        elif parts[-1] == "events":
+            since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 120))
+            pull = {"metadata": {"name": "e", "namespace": "default", "uid": "e"}, "reason": "Pulling", "type": "Normal", "lastTimestamp": since,
+                    "message": 'Pulling image "host/big:1"',
+                    "involvedObject": {"kind": "Pod", "name": "a", "namespace": "default", "uid": "u"}}
+            self.answer({"kind": "EventList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"},
+                         "items": [pull] if "Pulling" in query else []})
+        else:
+            self.answer({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404, "message": "none"}, 404)
+
+
+def test_a_wait_shows_which_image_a_node_pulls_and_since_when(t):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Pulls)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    t.after(server.shutdown)
+    place = Place(t, 'k8s.wait { k8s.get("pods", "a"), "condition=Ready", timeout = "5m" }')
+    place.cluster(f"http://127.0.0.1:{server.server_address[1]}")
+    code, out = place.on_terminal(until=b"pulls its image host/big:1: for", then=lambda p: os.kill(p.pid, signal.SIGINT))
+    assert code == 130 and re.search(r"\x1b\[2K\S*pod a pulls its image host/big:1: for 2m\d\ds", out, re.I), out
 
 
 def test_verbs_say_nothing_when_they_are_quick(t):

@@ -28,6 +28,7 @@ void why_done(struct why *w)
     buf_done(&w->seen);
     buf_done(&w->next);
     buf_done(&w->looked);
+    buf_done(&w->image);
 }
 
 // ---- Spark

@@ -29,6 +29,8 @@ struct why {
     buf seen;   // "pod x-exec-2: PodScheduled is False (Unschedulable)"
     buf next;   // "ask for less CPU …"; may be empty
     bool pulls; // an image is being pulled: it goes on by itself
+    buf image;  // which, when that is known
+    int64_t pull_since; // wall ns; 0: not known
     // What was looked at, and what could not be and why: "its status, 2 pods; not their warnings:
     // …". Set by who asks for the facts.
     buf looked;

@@ -199,18 +199,20 @@ static const cJSON *newest_about(const cJSON *pod, const cJSON *events)
     return found;
 }
 
-static void see_event(const cJSON *event, const cJSON *pod, int64_t now, buf *seen)
+// Returns when it was, wall ns; 0: not known.
+static int64_t see_event(const cJSON *event, const cJSON *pod, int64_t now, buf *seen)
 {
     const char *time = json_str(event, "lastTimestamp");
     int64_t at;
     time = time ? time : json_str_or(event, "eventTime", "");
     buf_fmt(seen, "event %s of Pod %s", json_str_or(event, "reason", "?"),
         json_path_str(pod, "metadata.name"));
-    if (clock_parse_rfc3339(time, &at, NULL) == 0 && at <= now) {
-        buf_str(seen, ", ");
-        duration_age(seen, now - at);
-        buf_str(seen, " ago");
-    }
+    if (clock_parse_rfc3339(time, &at, NULL) != 0 || at > now)
+        return 0;
+    buf_str(seen, ", ");
+    duration_age(seen, now - at);
+    buf_str(seen, " ago");
+    return at;
 }
 
 // The kubelet says `Pulling image "NAME"` when it begins.
@@ -219,7 +221,9 @@ static void say_pull(const cJSON *pod, const char *message, struct why *w)
     const char *from = strchr(message, '"'), *to = from ? strchr(from + 1, '"') : NULL;
     add_name(&w->what, pod);
     if (to)
-        buf_fmt(&w->what, " pulls its image %.*s", (int)(to - from - 1), from + 1);
+        buf_add(&w->image, from + 1, (size_t)(to - from - 1));
+    if (to)
+        buf_fmt(&w->what, " pulls its image %s", buf_cstr(&w->image));
     else
         buf_str(&w->what, " pulls an image");
     w->pulls = true;
@@ -239,7 +243,8 @@ bool whypod_say_starting(const cJSON *pod, const struct why_facts *f, int64_t no
         buf_str(&w->what, " does not start: ");
         cause_line(json_str_or(warning, "message", "its kubelet does not say why"), &w->what);
     }
-    see_event(pull ? pull : warning, pod, now, &w->seen);
+    int64_t at = see_event(pull ? pull : warning, pod, now, &w->seen);
+    w->pull_since = pull ? at : 0;
     return true;
 }
 

@@ -136,16 +136,46 @@ int process_run(call *c, const struct process_spec *spec, struct process_result 
     return done == 0 ? err_give(e, &j.error) : done;
 }
 
-void process_hash_files(cJSON *files, const char *at, const cJSON *names)
+static int64_t bytes_of(const char *at, const cJSON *names)
+{
+    int64_t bytes = 0;
+    for (const cJSON *name = names ? names->child : NULL; name; name = name->next) {
+        AUTO_FREE char *path = path_join(at, cJSON_IsString(name) ? name->valuestring : "");
+        struct stat st;
+        bytes += stat(path, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
+    }
+    return bytes;
+}
+
+static void hash_files(
+    cJSON *files, const char *at, const cJSON *names, const struct work_watch *watch)
 {
     for (const cJSON *name = names ? names->child : NULL; name; name = name->next) {
         char hex[SHA256_HEX];
         if (!cJSON_IsString(name))
             continue;
         AUTO_FREE char *path = path_join(at, name->valuestring);
-        bool there = sha256_file(path, hex, NULL) == 0;
+        int64_t size;
+        bool there = sha256_read(path, watch, &size, hex, NULL) == 0;
         json_set(files, name->valuestring, there ? cJSON_CreateString(hex) : cJSON_CreateNull());
+        work_part(work_of(watch), false);
     }
+}
+
+void process_hash_files(call *c, cJSON *files, const char *at, const cJSON *names)
+{
+    int n = cJSON_GetArraySize(names);
+    if (n == 0)
+        return;
+    struct work work;
+    const char *first = cJSON_IsString(names->child) ? names->child->valuestring : "files";
+    AUTO_FREE char *what = n == 1 ? str_fmt("read %s", first) : str_fmt("read %d files", n);
+    call_work(c, &work, what, WORK_BYTES, "files");
+    work_phase(&work, "hashing", WORK_BYTES, bytes_of(at, names));
+    if (n > 1)
+        work_parts(&work, n);
+    hash_files(files, at, names, &(struct work_watch){&work, call_goes_on, c});
+    call_work_end(c, &work);
 }
 
 void process_record_inputs(call *c, const char *below, const cJSON *files)
@@ -175,12 +205,15 @@ void process_record_program(call *c, const char *path)
     call_recorded(c, "program", path, program);
 }
 
-bool process_files_same(const char *at, const cJSON *recorded)
+// Do all files exist, with the hashes in `recorded`? A file that was missing then never counts as
+// the same.
+static bool files_same(const char *at, const cJSON *recorded, const struct work_watch *watch)
 {
     for (const cJSON *file = recorded ? recorded->child : NULL; file; file = file->next) {
         char hex[SHA256_HEX];
         AUTO_FREE char *path = path_join(at, file->string);
-        bool there = sha256_file(path, hex, NULL) == 0;
+        int64_t size;
+        bool there = sha256_read(path, watch, &size, hex, NULL) == 0;
         if (!there || !str_eq(hex, cJSON_GetStringValue(file)))
             return false;
     }
@@ -189,8 +222,13 @@ bool process_files_same(const char *at, const cJSON *recorded)
 
 int process_verify(call *c, const char *at, const cJSON *recorded, bool quiet)
 {
-    if (!recorded || json_int_or(recorded, "code", -1) != 0 ||
-        !process_files_same(at, json_get(recorded, "files")))
+    struct work work;
+    call_work(c, &work, "look whether files are as they were", WORK_BYTES, NULL);
+    bool same =
+        recorded && json_int_or(recorded, "code", -1) == 0 &&
+        files_same(at, json_get(recorded, "files"), &(struct work_watch){&work, call_goes_on, c});
+    call_work_end(c, &work);
+    if (!same)
         return VERDICT_NO;
     const char *output = json_str_or(recorded, "output", "");
     if (!quiet)

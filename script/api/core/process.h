@@ -43,16 +43,13 @@ struct process_result {
 int process_run(call *c, const struct process_spec *spec, struct process_result *result, err *e);
 
 // Adds {name: sha256} to `files` for the names in a JSON array (NULL: none); null for missing
-// files. Relative names are below the folder `at`.
-void process_hash_files(cJSON *files, const char *at, const cJSON *names);
+// files, and for those that an interrupt has left out. Relative names are below the folder `at`.
+void process_hash_files(call *c, cJSON *files, const char *at, const cJSON *names);
 // Records those that have a digest as inputs of the cell. Their names are below a folder; NULL: as
 // they are.
 void process_record_inputs(call *c, const char *below, const cJSON *files);
 // Records the program that does the cell's work, by its size and date.
 void process_record_program(call *c, const char *path);
-// Do all files exist, with the hashes in `recorded`? A file that was missing then never counts as
-// the same.
-bool process_files_same(const char *at, const cJSON *recorded);
 // Verifies the record of a program that has run: did it end well, with its files, which are below
 // the folder `at`, as they are now? Then shows its output again, unless quiet.
 int process_verify(call *c, const char *at, const cJSON *recorded, bool quiet);

@@ -103,7 +103,7 @@ static cJSON *shell_result(
         json_set_int(result, "signal", r->signal);
     if (!is_only_shown(c, args) || declares_files(args))
         call_said(result, "output", buf_cstr(&r->output), r->left_out);
-    process_hash_files(files, at, json_get(args, "outputs"));
+    process_hash_files(c, files, at, json_get(args, "outputs"));
     json_set(result, "files", files);
     json_set_str(result, "cwd", json_str(args, "cwd"));
     return result;
@@ -124,7 +124,7 @@ static int check_exit(const cJSON *args, const struct process_result *r, err *e)
 static cJSON *hash_inputs(call *c, const cJSON *args, const char *at)
 {
     cJSON *files = cJSON_CreateObject();
-    process_hash_files(files, at, json_get(args, "inputs"));
+    process_hash_files(c, files, at, json_get(args, "inputs"));
     process_record_inputs(c, json_str(args, "cwd"), files);
     return files;
 }

@@ -4,8 +4,10 @@
 #include "k8s/client/watch/wait.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "k8s/client/state/state.h"
+#include "k8s/image/index.h"
 #include "script/api/k8s/k8s.h"
 
 #include <stdio.h>
@@ -27,6 +29,8 @@ struct waiting {
     int64_t since, said_at; // clock_mono(); said_at 0: nothing was said of its state
     char said[64];          // the state that was said last
     bool waits_for_pull;    // the time has passed, and a node pulls an image
+    char *pulls;            // "pod a-0 pulls its image …", as `work` has it; NULL: none does
+    struct work work;
 };
 
 static void say(call *c, const char *text)
@@ -103,11 +107,62 @@ static int judge_state(void *arg, const cJSON *object, err *e)
     return w->ended ? err_set(e, ERR_FAILED, "it is over") : 0;
 }
 
+// The size of an image that is here, too; 0: it is not, or its name has no digest.
+static int64_t size_here(call *c, const char *image)
+{
+    const char *digest = strrchr(image, '@'), *folder = call_paths(c)->images;
+    oci_descriptor d;
+    oci_manifest m;
+    int64_t size = 0;
+    if (!digest || !folder || !path_is_dir(folder))
+        return 0;
+    image_store *s = image_store_open(folder, NULL);
+    if (s && image_store_find(s, digest + 1, &d, NULL) == 0 &&
+        image_store_manifest(s, &d.digest, &m, NULL) == 0) {
+        size = oci_manifest_bytes(&m);
+        oci_manifest_done(&m);
+    }
+    image_store_free(s);
+    return size;
+}
+
+// Below the cell stands which image a node pulls, how large it is, and since when.
+static void show_pull(struct waiting *w, const struct why *why)
+{
+    if (!why->pulls || w->pulls)
+        return;
+    AUTO_BUF what = {0};
+    int64_t size = size_here(w->call, buf_cstr(&why->image));
+    buf_str(&what, buf_cstr(&why->what));
+    if (size > 0) {
+        buf_str(&what, " (");
+        work_bytes_text(&what, size);
+        buf_char(&what, ')');
+    }
+    w->pulls = buf_take(&what);
+    work_begin(&w->work, w->pulls, WORK_ITEMS, NULL);
+    if (why->pull_since)
+        w->work.began -= clock_wall() - why->pull_since;
+    call_work_shown(w->call, &w->work);
+}
+
+static void end_pull(struct waiting *w)
+{
+    if (w->pulls)
+        call_work_end(w->call, &w->work);
+    free(STEAL(w->pulls));
+}
+
 // Says why it takes so long, when that can be seen and was not said yet.
 static void say_why(struct waiting *w, const cJSON *object)
 {
     struct why why = {0};
-    if (k8s_find_why(w->target, object, &why) && !str_eq(buf_cstr(&why.what), buf_cstr(&w->why))) {
+    bool found = k8s_find_why(w->target, object, &why);
+    if (!found || !why.pulls)
+        end_pull(w);
+    else
+        show_pull(w, &why);
+    if (found && !str_eq(buf_cstr(&why.what), buf_cstr(&w->why))) {
         AUTO_BUF text = {0};
         k8s_say_why(&why, &text);
         call_output(w->call, "stderr", text.data, text.len);
@@ -242,6 +297,7 @@ static int wait_out(
         cJSON_Delete(STEAL(*last));
         status = wait_with(t, w, last, &why);
     }
+    end_pull(w);
     if (status != 0)
         status = unreached(w, *last, &why, e);
     else if (*last)

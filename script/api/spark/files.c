@@ -59,8 +59,8 @@ cJSON *spark_files(call *c, const cJSON *args)
         add_list(c, names ? names : "", here);
     }
     add_if_here(c, settings ? settings : "", here);
-    process_hash_files(files, call_cwd(c), here);
-    process_hash_files(files, call_cwd(c), json_get(args, "inputs"));
+    process_hash_files(c, files, call_cwd(c), here);
+    process_hash_files(c, files, call_cwd(c), json_get(args, "inputs"));
     process_record_inputs(c, NULL, files);
     return files;
 }

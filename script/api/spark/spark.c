@@ -330,7 +330,7 @@ static cJSON *result_of(
     json_set(
         result, "findings", s->inside.findings ? STEAL(s->inside.findings) : cJSON_CreateArray());
     json_set_str(result, "eventlog", s->inside.file);
-    process_hash_files(files, call_cwd(s->call), json_get(s->args, "outputs"));
+    process_hash_files(s->call, files, call_cwd(s->call), json_get(s->args, "outputs"));
     json_set(result, "files", files);
     if (s->on_k8s) { // so that it is found again
         json_set_str(result, "namespace", s->k8s.ns);

@@ -120,9 +120,9 @@ static cJSON *hash_inputs(call *c, const cJSON *args)
     if (!json_str(args, "source")) {
         AUTO_JSON *script = cJSON_CreateArray();
         cJSON_AddItemToArray(script, cJSON_CreateString(json_str_or(args, "script", "")));
-        process_hash_files(files, call_cwd(c), script);
+        process_hash_files(c, files, call_cwd(c), script);
     }
-    process_hash_files(files, call_cwd(c), json_get(args, "inputs"));
+    process_hash_files(c, files, call_cwd(c), json_get(args, "inputs"));
     process_record_inputs(c, NULL, files);
     return files;
 }
@@ -167,7 +167,7 @@ static int start(call *c, const cJSON *args, cJSON **result, err *e)
     done(&h);
     if (failed)
         return -1;
-    process_hash_files(files, call_cwd(c), json_get(args, "outputs"));
+    process_hash_files(c, files, call_cwd(c), json_get(args, "outputs"));
     json_set(made, "files", STEAL(files));
     json_set(
         made, "seconds", cJSON_CreateNumber((double)(clock_mono() - began) / (double)CLOCK_SEC));

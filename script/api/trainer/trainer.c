@@ -71,8 +71,8 @@ static cJSON *hash_inputs(call *c, const cJSON *args)
     cJSON *files = cJSON_CreateObject();
     AUTO_JSON *script = cJSON_CreateArray();
     cJSON_AddItemToArray(script, cJSON_CreateString(json_str(args, "script")));
-    process_hash_files(files, call_cwd(c), script);
-    process_hash_files(files, call_cwd(c), json_get(args, "inputs"));
+    process_hash_files(c, files, call_cwd(c), script);
+    process_hash_files(c, files, call_cwd(c), json_get(args, "inputs"));
     process_record_inputs(c, NULL, files);
     return files;
 }
@@ -88,7 +88,7 @@ static cJSON *job_result(
     call_said(result, "output", buf_cstr(&r->output), r->left_out);
     json_set(result, "metrics", cJSON_Duplicate(training_metrics(p->training), true));
     json_set(result, "history", cJSON_Duplicate(training_history(p->training), true));
-    process_hash_files(files, call_cwd(c), json_get(args, "outputs"));
+    process_hash_files(c, files, call_cwd(c), json_get(args, "outputs"));
     json_set(result, "files", files);
     json_set(result, "seconds",
         cJSON_CreateNumber((double)(clock_wall() - p->began) / (double)CLOCK_SEC));

@@ -264,6 +264,8 @@ cJSON *call_bundle(const cJSON *data, const cJSON *metadata);
 // Shows below the cell how far long work is (port/works.h): begins the record, and ends it before
 // it goes. Work that is over in a second is never shown.
 void call_work(call *c, struct work *w, const char *what, enum work_unit unit, const char *noun);
+// The same for a record that has begun already, so that others may have changed it.
+void call_work_shown(call *c, struct work *w);
 void call_work_end(call *c, struct work *w);
 // Removes what the cell has shown so far, and ends its displays. On the loop's thread.
 void call_clear(call *c);

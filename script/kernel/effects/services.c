@@ -242,6 +242,11 @@ display *call_display(call *c, cJSON *data, bool live)
 void call_work(call *c, struct work *w, const char *what, enum work_unit unit, const char *noun)
 {
     work_begin(w, what, unit, noun);
+    call_work_shown(c, w);
+}
+
+void call_work_shown(call *c, struct work *w)
+{
     works_begin(c->effects->spec.works, w, c->turn->cell, c->turn->name);
 }
 

@@ -17,6 +17,8 @@ struct one {
     int64_t id;
     char *cell, *branch;
     bool told;
+    char *what; // once it is over: what it was,
+    buf result; // and what was done
     struct one *next;
 };
 
@@ -36,6 +38,8 @@ static void free_one(struct one *o)
 {
     free(o->cell);
     free(o->branch);
+    free(o->what);
+    buf_done(&o->result);
     free(o);
 }
 
@@ -95,6 +99,8 @@ static cJSON *look(works *all, int64_t now)
             continue;
         }
         cJSON *event = event_of(o);
+        json_set_str(event, "what", o->what);
+        json_set_str(event, "text", buf_cstr(&o->result));
         json_set_bool(event, "ended", true);
         cJSON_AddItemToArray(events, event);
         *at = o->next;
@@ -191,6 +197,9 @@ void works_end(works *all, struct work *w)
         at = &o->next;
     bool told = o && o->told;
     if (told) {
+        struct work_state s = work_look(w, clock_mono());
+        o->what = mem_strdup(s.what);
+        work_result(&s, &o->result);
         o->work = NULL;
     } else if (o) {
         *at = o->next;
