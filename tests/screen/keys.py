@@ -297,7 +297,6 @@ OF_COLUMNS = [
     ("|", "$", PRESS, sees("/Z"), typed("=\'end 49\'"), "Enter", sees("1 of 40")),
     ("#", "$", PRESS, sees("How often: Z", "40 values")),
     ("I", PRESS, sees("row 1 of 40"), status(" row")),
-    ("W", PRESS, status("40 rows written to ")),
 ]
 
 
@@ -363,6 +362,7 @@ def test_in_a_table_of_a_file(t):
         ("^", "$", column("Z"), PRESS, column("A")),
         ("$", PRESS, column("Z")),
         *OF_COLUMNS[2:],
+        ("W", PRESS, status("40 rows written to ")),
         (":", status(" palette"), "Esc", status(" file")),
         ("j, Down", chosen("row 2 ")),
         ("k, Up", "j j", chosen("row 3 "), PRESS, chosen("row 2 ")),
@@ -437,6 +437,7 @@ def test_in_a_table_on_the_full_screen(t):
         ("Right", PRESS, column("A"), PRESS, column("B")),
         ("Left", "$", column("Z"), PRESS, lambda s: not column("Z")(s)),
         *OF_COLUMNS,
+        ("C-s", PRESS, status("40 rows written to ")),
         ("Tab", status(" output")),
         ("S-Tab", status(" chart")),
         ("C-c", On(opened(t, TABLE + SLOW[SLOW.index("for"):], "C-e", "wait │ row 1", "O", "wait chart ", "Tab", "wait table ")), "q", sees("✗for")),
@@ -797,10 +798,15 @@ def test_in_the_help(t):
     begin = opened(t, CELLS, "?", "wait help ")
     cases("In the help", begin, [
         ("/", typed("merge"), "Enter", sees("merge the selected"), lacks("undo a change")),
+        ("n", "/", typed("redo"), "Enter", lacks("undo a change"), chosen("Z"), PRESS, chosen("C-y, M-Z")),
+        ("N", "/", typed("redo"), "Enter", lacks("undo a change"), "n", chosen("C-y, M-Z"), PRESS, chosen("Z")),
+        ("Tab", PRESS, sees("[Tasks]", "inserts one below.")),
+        ("S-Tab", PRESS, sees("[Settings]", "usually")),
+        ("Enter", "G Up", PRESS, status("COMMAND")),
         ("?, F1, q, Esc", status("COMMAND")),
         (":", status(" palette"), "Esc", status("help ")),
-        ("j, Down", sees(" Running"), PRESS, lacks(" Running")),
-        ("k, Up", "j", lacks(" Running"), PRESS, sees(" Running")),
+        ("j, Down", chosen("C-r, S-Enter"), PRESS, chosen("C-e, C-Enter")),
+        ("k, Up", "j", chosen("C-e, C-Enter"), PRESS, chosen("C-r, S-Enter")),
         ("Space, PgDn", lacks("run the cell and go")),
         ("b, PgUp", "Space", lacks("run the cell and go"), PRESS, sees("run the cell and go")),
         ("g, Home", "G", lacks("run the cell and go"), PRESS, sees("run the cell and go")),

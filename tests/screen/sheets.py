@@ -161,7 +161,7 @@ def test_what_is_shown_is_written_as_csv(t):
         s.type("day>=2026-01-09")
         s.keys("Enter")
         s.wait("2 of 3")
-        s.keys("^ Right H W")
+        s.keys("^ Right H C-s")
         s.wait("2 rows written to table-")
         path, = glob.glob(os.path.join(s.where, "table-*.csv"))
         with open(path, newline="", encoding="utf-8") as f:

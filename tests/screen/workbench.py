@@ -7,6 +7,7 @@ import shutil
 import time
 
 from bench import NOTEBOOK, RESTORED, folder, kernels, leave, text, workbench
+from golden import parse
 from screen import Screen
 from tap import FIRESTEEL, SOURCE, eventually, run, stop_kernels
 
@@ -178,7 +179,7 @@ def test_help_palette_and_search(t):
         s.keys("?")
         s.wait("run the cell and go to the next")
         s.keys("q")
-        s.gone("Among cells")
+        s.gone("[Keys")
         s.keys(":")
         s.type("run-a")
         s.wait("run-all")
@@ -192,6 +193,86 @@ def test_help_palette_and_search(t):
         assert row.startswith("▌"), row
         s.keys(": q Enter")
         assert s.exit() == "exit 0"
+
+
+def by_task():
+    """{title: sentences}, as the page has them, which a test compares with the program."""
+    with open(os.path.join(SOURCE, "doc/workbench.md"), encoding="utf-8") as f:
+        rows = f.read().split("### By task")[1].splitlines()
+    return {title: " ".join(words.split()) for title, words in (row[2:-2].split(" | ", 1) for row in rows[4:] if row)}
+
+
+def chosen_words(s):
+    rows = parse(s.styles())[1:-1]
+    return " ".join("".join(c for r in rows for c, style in r + [(" ", "reverse")] if "reverse" in style).split())
+
+
+def test_help_by_task_is_whole_on_small_screens(t):
+    tasks = by_task()
+    for size in "80x24", "60x20", "40x12", "120x40":
+        with workbench(folder(t), size=size) as s:
+            s.keys("? Tab")
+            s.wait("[Tasks]")
+            seen = []
+            for _ in tasks:
+                s.quiet(20)
+                seen.append(chosen_words(s))
+                s.keys("n")
+            assert seen == [f"{title} {words}" for title, words in tasks.items()], (size, seen)
+            s.keys("q")
+            leave(s)
+
+
+def test_help_is_searched_and_does_what_it_says(t):
+    with workbench(folder(t)) as s:
+        s.keys("?")
+        s.wait("[Keys: notebook]")
+        s.keys("/")
+        s.type("k8s.des")
+        s.wait("k8s.describe")
+        s.keys("Enter n Enter")
+        s.wait("the description of an object")
+        s.keys("q")
+        s.wait("Help with /k8s.des")
+        s.keys("/ C-u")
+        s.type("okabe")
+        s.wait("people who confuse red and green")
+        s.keys("C-u")
+        s.type("headings and titles")
+        s.wait("Find one's way")
+        s.keys("Enter Enter")
+        s.wait(" outline ")
+        s.keys("Esc")
+        s.wait("COMMAND")
+        s.keys(":")
+        s.wait(" palette")
+        s.type("help no such thing")
+        s.keys("Enter")
+        s.wait("nothing in the help says that")
+        s.keys("Esc")
+        s.wait("[Keys: notebook]")
+        s.keys("/")
+        s.type("restart the kernel")
+        s.wait("0 0")
+        s.keys("Enter n Enter")  # the key's entry: what ends something is typed first
+        s.wait(":restart")
+        s.keys("Esc")
+        s.wait("COMMAND")
+        leave(s)
+
+
+def test_messages_can_be_read_whole(t):
+    with workbench(folder(t), size="40x12") as s:
+        s.keys("@")
+        s.wait("means nothing here")
+        s.keys(":")
+        s.wait(" palette")
+        s.type("messages")
+        s.keys("Enter")
+        s.wait("Messages  ")
+        s.wait("@ means nothing here; ? shows")
+        s.keys("q")
+        leave(s)
 
 
 def test_output_on_the_full_screen(t):

@@ -68,6 +68,7 @@ void bench_free(bench *b)
     pattern_done(&b->search_pattern);
     past_done(&b->past);
     buf_done(&b->say);
+    buf_done(&b->said);
     buf_done(&b->farewell);
     cJSON_Delete(b->greeting);
     free(b->joined);

@@ -123,6 +123,7 @@ struct bench {
     bool marks;                    // what is searched for is marked
     const struct slot *edited;     // in the notebook; only compared, never followed
     buf say;                       // the last notice
+    buf said;                      // the last ones, a line each, for :messages
     bool said_error, dirty;
     bool has_mouse;     // it is ours now
     int64_t busy_since; // mono ns, 0: nothing runs

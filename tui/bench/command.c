@@ -69,9 +69,20 @@ static void do_stop(bench *b, const char *name, bool force)
         leave_now(b, true);
 }
 
-static void do_help(bench *b, const char *name, bool force)
+static void do_help(bench *b, const char *words, bool force)
 {
-    help_push(b);
+    help_push(b, words);
+}
+
+static void do_messages(bench *b, const char *words, bool force)
+{
+    page_push_peek(b, 0, "Messages", b->said.len ? buf_cstr(&b->said) : "none yet\n");
+    bench_act(b, ACT_ROW_LAST);
+}
+
+static void show_help(bench *b)
+{
+    help_push(b, "");
 }
 
 static void request(bench *b, const char *action, const char *words)
@@ -249,7 +260,9 @@ static const struct command {
     {"quit", false, do_quit, "leave", true},
     {"e", false, do_reload, "read the file again; e!: and lose what is unsaved"},
     {"stop", false, do_stop, "stop the kernel and leave"},
-    {"h", false, do_help, "keys and lines that work here", true},
+    {"h", true, do_help, "h logs: all help with that word; h: keys and lines that work here", true},
+    {"help", true, do_help, "the same", true},
+    {"messages", false, do_messages, "what the last row has said, whole", true},
     {"config", false, do_config, "your settings in $EDITOR: keys, aliases, colours", true},
     {"view", true, do_view, "view data.csv: a table in a file (.csv, .tsv, .jsonl)", true},
     {"s", true, do_replace,
@@ -333,6 +346,11 @@ const char *command_help(const char *words)
     if (!parse(words, &line))
         return NULL;
     return line.command ? line.command->help : to_cell;
+}
+
+bool command_takes_words(size_t i)
+{
+    return i < ARRAY_LEN(commands) && commands[i].takes_name;
 }
 
 const char *command_nth(size_t i, const char **help)
@@ -469,7 +487,7 @@ static const struct {
     {ACT_OVERWRITE, overwrite, false},
     {ACT_DIFFERENCE, show_difference, false},
     {ACT_RELOAD, reload, false},
-    {ACT_HELP, help_push, true},
+    {ACT_HELP, show_help, true},
     {ACT_RUNS, runs_push, false},
     {ACT_QUIT, leave_or_ask, true},
     {ACT_SAVE_QUIT, save_quit, false},

@@ -119,3 +119,50 @@ bool lookup_ask(bench *b, struct slot *s, bool inspect)
     remote_ask(b, m, inspect ? on_inspected : on_completions, q);
     return true;
 }
+
+struct naming {
+    char *typed;
+    void (*done)(bench *b, const char *typed, const cJSON *reply);
+};
+
+static void on_names(bench *b, void *arg, const cJSON *reply)
+{
+    struct naming *n = arg;
+    n->done(b, n->typed, reply);
+    b->dirty = true;
+    free(n->typed);
+    free(n);
+}
+
+static cJSON *asking_for(message_type type, const char *name)
+{
+    cJSON *m = message_new(type);
+    json_set_str(m, "source", name);
+    json_set_int(m, "cursor", (int64_t)strlen(name));
+    return m;
+}
+
+bool lookup_names(bench *b, const char *typed,
+    void (*done)(bench *b, const char *typed, const cJSON *reply))
+{
+    if (!bench_has_kernel(b) || bench_busy(b))
+        return false;
+    struct naming *n = mem_alloc(sizeof *n);
+    *n = (struct naming){mem_strdup(typed), done};
+    remote_ask(b, asking_for(MESSAGE_complete, typed), on_names, n);
+    return true;
+}
+
+static void on_described(bench *b, void *arg, const cJSON *reply)
+{
+    AUTO_FREE char *name = arg;
+    if (!refused(b, reply, "documentation"))
+        page_push_peek(b, 0, name, json_str_or(json_get(reply, "data"), "text/plain", ""));
+    b->dirty = true;
+}
+
+void lookup_describe(bench *b, const char *name)
+{
+    if (remote_ready(b, false))
+        remote_ask(b, asking_for(MESSAGE_inspect, name), on_described, mem_strdup(name));
+}

@@ -36,3 +36,8 @@ bool remote_pin(bench *b, int64_t display);
 // Asks about the name before the cursor, for completions or a description, which appear with the
 // reply. false: there is no name, or the cell is not Lua.
 bool lookup_ask(bench *b, struct slot *s, bool inspect);
+// Asks for the names of the API that begin with what is typed, one question at a time; the reply is
+// that of `complete`, NULL when the kernel has gone. false: there is no kernel, or it is busy.
+bool lookup_names(bench *b, const char *typed,
+    void (*done)(bench *b, const char *typed, const cJSON *reply));
+void lookup_describe(bench *b, const char *name); // the description appears on a page

@@ -13,6 +13,7 @@
 
 enum { NARROW = 60, WIDE = 100, NAME_LEAST = 6, CLUSTER_LEAST = 12, SAID_ROWS = 6 };
 static const style bar = {.attrs = ATTR_REVERSE};
+static const char in_messages[] = " :messages"; // has all of a notice that is cut
 
 static int width(const char *s)
 {
@@ -349,7 +350,10 @@ static void draw_said(const bench *b, grid *g, rect area, int x)
         grid_put(g, all, 1, y, words + at, fit, st);
         at += fit;
     }
-    grid_put_short(g, all, 1, area.y - 1, all.w - 2, words + at, n - at, st);
+    int more = text_width(words + at, n - at, 0) > all.w - 2 ? width(in_messages) : 0;
+    x = 1 + grid_put_short(g, all, 1, area.y - 1, all.w - 2 - more, words + at, n - at, st);
+    if (more)
+        grid_put(g, all, x, area.y - 1, in_messages, strlen(in_messages), st);
 }
 
 static void draw_left(const bench *b, grid *g, rect area, unsigned mode, const struct left *l)

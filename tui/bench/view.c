@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 const view *bench_top(const bench *b)
 {
@@ -214,6 +215,24 @@ void view_pop_paste(view *v, const char *words, size_t n)
     bench_paste_now(b, words, n);
 }
 
+// Keeps a notice for :messages, and forgets the oldest.
+static void keep_said(bench *b, bool error, const char *words)
+{
+    enum { MOST = 16 << 10 };
+    char now[16];
+    struct tm tm;
+    time_t at = (time_t)(clock_wall() / CLOCK_SEC);
+    strftime(now, sizeof now, "%H:%M:%S", localtime_r(&at, &tm));
+    buf_fmt(&b->said, "%s  %s%s\n", now, error ? "error: " : "", words);
+    if (b->said.len <= MOST)
+        return;
+    const char *rest = strchr(b->said.data + b->said.len - MOST / 2, '\n');
+    AUTO_BUF kept = {0};
+    buf_str(&kept, rest ? rest + 1 : "");
+    buf_clear(&b->said);
+    buf_str(&b->said, buf_cstr(&kept));
+}
+
 static void say(bench *b, bool error, const char *fmt, va_list args)
 {
     AUTO_BUF words = {0}; // `args` may be of the last one
@@ -222,6 +241,7 @@ static void say(bench *b, bool error, const char *fmt, va_list args)
     buf_str(&b->say, buf_cstr(&words));
     b->said_error = error;
     b->dirty = true;
+    keep_said(b, error, buf_cstr(&b->say));
 }
 
 void bench_say(bench *b, const char *fmt, ...)

@@ -8,11 +8,13 @@
 void notebook_push(bench *b);
 // ":s/old/new/flags" in it, in all cells or where it is (notebook/replace.c).
 void notebook_substitute(view *v, const char *words, bool all);
-void help_push(bench *b);
+void help_push(bench *b, const char *words); // words: what is searched for in it, "" for nothing
 // The first place in which an action has keys, and these keys; NULL: there is none.
 const char *help_place(const bench *b, enum action a, char *keys, size_t size);
 enum prompt { PROMPT_PALETTE, PROMPT_SEARCH };
 void prompt_push(bench *b, enum prompt what, const char *line); // with this text typed already
+// Does an action as the palette does: where it does nothing, a notice says where it works.
+void prompt_do(bench *b, enum action a);
 
 // Questions to a person: an open question of the kernel, what to do with unsaved changes, and with
 // a file that exists already, or was written by another program. known: the person has opened it

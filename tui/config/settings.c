@@ -469,6 +469,16 @@ void settings_template(buf *out)
     add_example(out);
 }
 
+const char *settings_nth(size_t i, const char **values, const char **usual, const char **words)
+{
+    if (i >= ARRAY_LEN(table))
+        return NULL;
+    *values = table[i].values;
+    *usual = table[i].usual;
+    *words = table[i].words;
+    return table[i].name;
+}
+
 void settings_document(buf *out)
 {
     static const char *const names[] = {"jupyter", "vim", "k9s"};

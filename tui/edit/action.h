@@ -156,6 +156,8 @@
     X(FIELD_NEXT, "field-next", "complete, or go to the next field")                               \
     X(VIEW_NEXT, "view-next", "the cell's next output")                                            \
     X(VIEW_PREVIOUS, "view-previous", "the cell's previous output")                                \
+    X(PART_NEXT, "part-next", "the next part of the help")                                         \
+    X(PART_PREVIOUS, "part-previous", "the part of the help before")                               \
     X(FILTER, "filter", "show only the rows that match")                                           \
     X(SORT, "sort", "sort by the chosen column, or the next one")                                  \
     X(SORT_REVERSE, "sort-reverse", "sort the other way round")                                    \

@@ -352,7 +352,7 @@ static void draw(const view *view_, grid *g, rect area)
     filter_draw_wrong(line_text(v->line), g, (rect){area.x, y, area.w - wide - (wide > 0), 1});
 }
 
-static void do_action(bench *b, enum action a)
+void prompt_do(bench *b, enum action a)
 {
     char keys[40];
     if (bench_act(b, a))
@@ -406,7 +406,7 @@ static void finish(struct prompt_view *v)
     else if (any && hit.action == ACT_NONE)
         command_run(b, words);
     else if (any)
-        do_action(b, hit.action);
+        prompt_do(b, hit.action);
 }
 
 static void move(struct prompt_view *v, bool next)

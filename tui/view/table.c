@@ -886,6 +886,7 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "Space", ACT_MARK_ROW},
     {MODE_VIEW, "*", ACT_MARK_ALL},
     SHEET_KEYS,
+    {MODE_VIEW, "C-s", ACT_SAVE_CSV}, // W, as in other tables, says why
     {MODE_VIEW, "Tab", ACT_VIEW_NEXT},
     {MODE_VIEW, "S-Tab", ACT_VIEW_PREVIOUS},
     {MODE_VIEW, "C-c", ACT_INTERRUPT},

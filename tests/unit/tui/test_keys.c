@@ -3,6 +3,7 @@
 #include "base/os/path.h"
 #include "tests/support/tap.h"
 #include "tui/bench/views.h"
+#include "tui/view/help/tasks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,22 @@ TEST(tables_are_well_formed)
         replace_view_ops.keys};
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
         AUTO_BUF why = {0};
-        CHECK(keymap_check(maps[i], &why));
+        keymap_check(maps[i], &why);
         CHECK_STR(buf_cstr(&why), "");
     }
+}
+
+TEST(help_by_task_names_keys_and_lines_that_are_there)
+{
+    size_t i = 0;
+    for (; task_nth(i); i++) {
+        AUTO_BUF why = {0}, words = {0};
+        CHECK(task_check(i, &why));
+        CHECK_STR(buf_cstr(&why), "");
+        task_text(NULL, i, &words);
+        CHECK(!strchr(buf_cstr(&words), '@'));
+    }
+    CHECK(i > 20);
 }
 
 // Replaces the page's text between the first table's title and its end by `keys`.

@@ -58,8 +58,7 @@ bool sheet_csv(const struct sheet *s, size_t *row, size_t most, buf *out);
         {MODE_VIEW, "C", ACT_COLUMN_LIST}, {MODE_VIEW, "H", ACT_COLUMN_HIDE},                      \
         {MODE_VIEW, "V", ACT_COLUMN_SHOW}, {MODE_VIEW, "|", ACT_COLUMN_FILTER},                    \
         {MODE_VIEW, "#", ACT_FREQUENCY}, {MODE_VIEW, "I", ACT_ROW_FORM},                           \
-        {MODE_VIEW, "W", ACT_SAVE_CSV}, {MODE_VIEW, "s", ACT_SORT},                                \
-        {MODE_VIEW, "S", ACT_SORT_REVERSE},                                                        \
+        {MODE_VIEW, "s", ACT_SORT}, {MODE_VIEW, "S", ACT_SORT_REVERSE},                            \
     {                                                                                              \
         MODE_VIEW, "/", ACT_FILTER                                                                 \
     }

@@ -352,6 +352,7 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "D", ACT_REMOVE_RUN},
     {MODE_VIEW, "e", ACT_EXPORT_RUN},
     SHEET_KEYS,
+    {MODE_VIEW, "W", ACT_SAVE_CSV},
 };
 static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops runs_view_ops = {.name = "runs",

@@ -234,6 +234,7 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "Enter", ACT_OPEN},
     {MODE_VIEW, "Y", ACT_CLIP},
     SHEET_KEYS,
+    {MODE_VIEW, "W", ACT_SAVE_CSV},
 };
 static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops file_view_ops = {.name = "file",

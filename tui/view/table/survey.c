@@ -290,7 +290,8 @@ void survey_push(const struct columns *of, int column)
     sheet_init(&v->sheet, &own_ops, v);
 }
 
-static const struct binding bindings[] = {{MODE_VIEW, "Enter", ACT_OPEN}, SHEET_KEYS};
+static const struct binding bindings[] = {
+    {MODE_VIEW, "Enter", ACT_OPEN}, SHEET_KEYS, {MODE_VIEW, "W", ACT_SAVE_CSV}};
 static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops survey_view_ops = {.name = "columns",
     .keys = &keys,
