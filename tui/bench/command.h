@@ -13,7 +13,7 @@ bool command_run(bench *b, const char *line); // false: no such line
 const char *command_help(const char *line);   // NULL: no such line
 // The name of the i-th line, and what it does; NULL after the last.
 const char *command_nth(size_t i, const char **help);
-bool command_takes_words(size_t i); // may words stand behind it?
+bool command_takes_words(size_t i);            // may words stand behind it?
 bool command_offers(const bench *b, size_t i); // can it be done now? Little can without a notebook
 
 // saving.c. path: another file, NULL: its own. force: overwrite anything. leave: leave afterwards.

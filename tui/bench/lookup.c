@@ -142,8 +142,8 @@ static cJSON *asking_for(message_type type, const char *name)
     return m;
 }
 
-bool lookup_names(bench *b, const char *typed,
-    void (*done)(bench *b, const char *typed, const cJSON *reply))
+bool lookup_names(
+    bench *b, const char *typed, void (*done)(bench *b, const char *typed, const cJSON *reply))
 {
     if (!bench_has_kernel(b) || bench_busy(b))
         return false;

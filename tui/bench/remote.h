@@ -38,6 +38,6 @@ bool remote_pin(bench *b, int64_t display);
 bool lookup_ask(bench *b, struct slot *s, bool inspect);
 // Asks for the names of the API that begin with what is typed, one question at a time; the reply is
 // that of `complete`, NULL when the kernel has gone. false: there is no kernel, or it is busy.
-bool lookup_names(bench *b, const char *typed,
-    void (*done)(bench *b, const char *typed, const cJSON *reply));
+bool lookup_names(
+    bench *b, const char *typed, void (*done)(bench *b, const char *typed, const cJSON *reply));
 void lookup_describe(bench *b, const char *name); // the description appears on a page

@@ -56,8 +56,7 @@ const cJSON *settings_command(const struct settings *s, const char *name);
 const char *settings_command_key(const struct settings *s, key k);
 // The name of the i-th setting, its values with blanks between, the usual one and what it means;
 // NULL after the last.
-const char *settings_nth(
-    size_t i, const char **values, const char **usual, const char **words);
+const char *settings_nth(size_t i, const char **values, const char **usual, const char **words);
 // A config.yaml in which all settings stand as comments, with what they mean.
 void settings_template(buf *out);
 // The same as Markdown, for doc/configuration.md: settings, places, presets.

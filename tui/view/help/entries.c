@@ -58,8 +58,7 @@ static void drop_empty(struct gathering *g, size_t heading)
 static void add_key(struct gathering *g, const struct help_line *line, bool second)
 {
     enum action a = line->action;
-    if (command_is_early(g->bench, a) ||
-        !passes(g, line->keys, action_name(a), action_help(a)))
+    if (command_is_early(g->bench, a) || !passes(g, line->keys, action_name(a), action_help(a)))
         return;
     struct entry *e = add(g, ENTRY_KEY, line->keys, action_help(a));
     e->action = a;

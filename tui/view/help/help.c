@@ -254,6 +254,7 @@ static void page(struct help_view *v, bool down)
     size_t step = v->h > 2 ? (size_t)v->h - 1 : 1, row = row_of(v, v->at);
     if (!v->n_rows)
         return;
+    v->top = down ? v->top + step : v->top - (v->top < step ? v->top : step);
     row = down ? row + step : row - (row < step ? row : step);
     choose(v, v->rows[row < v->n_rows ? row : v->n_rows - 1].entry, down);
     if (!down && is_heading(v, v->rows[row < v->n_rows ? row : 0].entry))

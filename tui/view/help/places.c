@@ -45,8 +45,8 @@ const struct help_place *help_place_nth(size_t i)
     return i < ARRAY_LEN(places) ? &places[i] : NULL;
 }
 
-size_t help_keys(const bench *b, const struct view_ops *ops, unsigned mode, struct help_line *lines,
-    size_t max)
+size_t help_keys(
+    const bench *b, const struct view_ops *ops, unsigned mode, struct help_line *lines, size_t max)
 {
     const struct keymap *maps[VIEW_MAPS];
     view_maps(b, ops, maps);

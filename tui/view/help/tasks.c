@@ -144,7 +144,7 @@ static enum action action_of(const char *name)
     return ACT_NONE;
 }
 
-// Reads "<logs@table>"; returns its length, 0: it is none.
+// Reads "<logs@table>"; returns its length, 0 if something else stands there.
 static size_t reference(const char *at, char name[NAME], char place[NAME])
 {
     size_t n = strcspn(at, ">");
@@ -204,7 +204,8 @@ bool task_check(size_t i, buf *why)
         enum action a = action_of(name);
         help_keys_of(NULL, *place ? place : NULL, a, keys, sizeof keys);
         if (a == ACT_NONE || !*keys) {
-            buf_fmt(why, "\"%s\": %s has no keys in %s", tasks[i].title, name, *place ? place : "any");
+            buf_fmt(
+                why, "\"%s\": %s has no keys in %s", tasks[i].title, name, *place ? place : "any");
             return false;
         }
     }
