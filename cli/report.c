@@ -68,6 +68,16 @@ void reports_save(char *const *paths, const fold *f, const char *spool_dir)
     }
 }
 
+void reports_save_run(char *const *paths, const char *folder, const char *run)
+{
+    AUTO_FREE char *path = journal_file(folder, run);
+    AUTO_FREE char *spools = mem_strndup(path, strlen(path) - strlen(".jsonl"));
+    fold *f = fold_shown(path, NULL, NULL);
+    if (f)
+        reports_save(paths, f, spools);
+    fold_free(f);
+}
+
 int reports_write_run(char *const *paths, const char *folder, const char *run, err *e)
 {
     AUTO_FREE char *path = journal_file(folder, run);

@@ -15,6 +15,8 @@ int reports_write(char *const *paths, const fold *f, const char *spool_dir, err 
 void reports_save(char *const *paths, const fold *f, const char *spool_dir);
 // The same from the journal of a run of a working folder.
 int reports_write_run(char *const *paths, const char *folder, const char *run, err *e);
+// The same as reports_save for a run whose journal is still written.
+void reports_save_run(char *const *paths, const char *folder, const char *run);
 // A path in the run-time folder that the writer of a run's reports owns until they are written.
 // New.
 char *report_mark(const char *runtime, const char *run);

@@ -491,6 +491,16 @@ static int begin_reporting(struct reporting *r, err *e)
     return r->owner < 0 ? -1 : 0;
 }
 
+// In a child of the guard: reports that can be written before the end (reports_save).
+static void save_reports(void *arg)
+{
+    const struct reporting *r = arg;
+    const struct arguments *a = r->arguments;
+    AUTO_FREE char *folder = path_absolute(a->cwd ? a->cwd : ".", NULL);
+    if (folder)
+        reports_save_run(a->report, folder, a->options.run ? a->options.run : a->options.resume);
+}
+
 // In the guard: also of a kernel that was killed.
 static int write_reports(void *arg, int exit_code)
 {
@@ -553,7 +563,10 @@ int main(int argc, char **argv)
         return fail(&e);
     // A client that the run belongs to has heard all of it, and does that without reading.
     bool heard = a.options.headless && !a.options.detach;
-    struct guard_end end = {heard ? NULL : runs_ended, a.report ? write_reports : NULL, &reporting};
+    struct guard_end end = {.left = heard ? NULL : runs_ended,
+        .meanwhile = a.report ? save_reports : NULL,
+        .fn = a.report ? write_reports : NULL,
+        .arg = &reporting};
     if (guard_start(&note, &end, &e) < 0)
         return fail(&e);
     return run(&cli, &a, note);

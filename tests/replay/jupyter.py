@@ -298,6 +298,24 @@ def test_metadata_of_displays_is_kept(t):
     assert ' width="300" height="20">' in open(os.path.join(folder, "out.html"), encoding="utf-8").read()
 
 
+def test_the_report_of_a_detached_run_grows_with_it(t):
+    needs_kernels()
+    folder = t.dir()
+    write(folder, "n.ipynb", ipynb("print('first')", "import os, time\nprint('second', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.05)"))
+
+    def states():
+        try:
+            cells = json.load(open(os.path.join(folder, "out.ipynb"), encoding="utf-8"))["cells"]
+            return [c["metadata"]["papermill"]["status"] for c in cells]
+        except FileNotFoundError:
+            return None
+    started = firesteel(folder, "run", "n.ipynb", "out.ipynb", "--detach")
+    assert started.code == 0, started
+    eventually(lambda: states() == ["completed", "running"])
+    write(folder, "go", "")
+    assert firesteel(folder, "wait", started.out.strip()).code == 0 and states() == ["completed", "completed"], states()
+
+
 LISTENS = """\
 import os
 def target(n):

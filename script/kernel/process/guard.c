@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/process/guard.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/os/owner.h"
 #include "base/os/path.h"
@@ -27,10 +28,12 @@ enum {
     LAST_PAUSE_MS = 256,
     PATIENCE_MS = 5000, // for killed processes to end
     FOREIGN_MS = 1000,  // for processes that we may not kill
+    SOON_MS = 200,
 };
 
 // Shared by kernel and guard: the kernel writes; the guard reads when the kernel has ended.
 static struct shared {
+    pid_t told; // the guard, when it wants to hear of guard_went_on; else 0
     char note[GUARD_NOTE_MAX];
     char journal[GUARD_NOTE_MAX];
     atomic_bool left[LEAVINGS_MAX]; // which entries of `left` count
@@ -43,11 +46,14 @@ static pthread_mutex_t leavings_lock = PTHREAD_MUTEX_INITIALIZER; // of the kern
 // them: none is lost between fork and the first wait, and no handler runs at a random place.
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP};
 
+#define WENT_ON SIGUSR1 // from the kernel to the guard
+
 static void block_signals(sigset_t *waited, sigset_t *before)
 {
     signal(SIGCHLD, SIG_DFL); // a parent may leave it ignored; then children would leave no status
     sigemptyset(waited);
     sigaddset(waited, SIGCHLD);
+    sigaddset(waited, WENT_ON);
     for (size_t i = 0; i < ARRAY_LEN(passed_on); i++)
         sigaddset(waited, passed_on[i]);
     sigprocmask(SIG_BLOCK, waited, before);
@@ -134,19 +140,86 @@ static void end_descendants(void)
     each_child(name_child);
 }
 
+// What the guard does meanwhile, in a child: a mistake there must not end the guard, and signals do
+// not wait for it.
+struct meanwhile {
+    const struct guard_end *end;
+    bool wanted;
+    pid_t child;               // 0: none
+    int64_t began, not_before; // mono ns
+};
+
+static void meanwhile_start(struct meanwhile *m)
+{
+    pid_t self = getpid();
+    m->wanted = false;
+    m->began = clock_mono();
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == self)
+            m->end->meanwhile(m->end->arg);
+        _exit(0);
+    }
+    m->child = child > 0 ? child : 0; // else the report at the end has it
+}
+
+// The kernel's last words may still be on their way to the journal.
+static void meanwhile_want(struct meanwhile *m)
+{
+    int64_t soon = clock_mono() + SOON_MS * CLOCK_MS;
+    m->wanted = m->end && m->end->meanwhile;
+    m->not_before = m->not_before > soon ? m->not_before : soon;
+}
+
+static void meanwhile_ended(struct meanwhile *m)
+{
+    int64_t now = clock_mono();
+    m->child = 0;
+    m->not_before = now + 9 * (now - m->began);
+}
+
+// Starts it if it is time. Returns the ns until then, -1: nothing is to be done.
+static int64_t meanwhile_wait(struct meanwhile *m)
+{
+    if (!m->wanted || m->child)
+        return -1;
+    int64_t left = m->not_before - clock_mono();
+    if (left > 0)
+        return left;
+    meanwhile_start(m);
+    return -1;
+}
+
+// The next signal; 0: the time is over.
+static int next_signal(const sigset_t *waited, int64_t ns)
+{
+    struct timespec time = {.tv_sec = ns / CLOCK_SEC, .tv_nsec = ns % CLOCK_SEC};
+    int signum = ns < 0 ? sigwaitinfo(waited, NULL) : sigtimedwait(waited, NULL, &time);
+    return signum < 0 ? 0 : signum;
+}
+
 // Reaps orphans and passes signals on while the kernel lives; returns the kernel's status. `asked`
 // becomes the last signal.
-static int wait_for_kernel(pid_t kernel, const sigset_t *waited, int *asked)
+static int wait_for_kernel(
+    pid_t kernel, const sigset_t *waited, const struct guard_end *end, int *asked)
 {
+    struct meanwhile m = {.end = end};
     for (;;) {
-        int status, signum;
+        int status;
         pid_t pid;
-        while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
             if (pid == kernel)
                 return status;
+            if (pid == m.child)
+                meanwhile_ended(&m);
+        }
         if (pid < 0 && errno == ECHILD)
             return W_EXITCODE(1, 0);
-        if (sigwait(waited, &signum) == 0 && signum != SIGCHLD) {
+        int signum = next_signal(waited, meanwhile_wait(&m));
+        if (signum == WENT_ON) {
+            meanwhile_want(&m);
+        } else if (signum && signum != SIGCHLD) {
             *asked = signum;
             kill(kernel, signum);
         }
@@ -167,6 +240,7 @@ int guard_start(const char **note, const struct guard_end *end, err *e)
     if (shared == MAP_FAILED)
         return err_errno(e, errno, "cannot share memory with the guard");
     *note = shared->note;
+    shared->told = end && end->meanwhile ? getpid() : 0;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigset_t waited, before;
     block_signals(&waited, &before);
@@ -183,7 +257,7 @@ int guard_start(const char **note, const struct guard_end *end, err *e)
             return 0;
         }
         prctl(PR_SET_NAME, "firesteel-guard");
-        int asked = 0, status = wait_for_kernel(kernel, &waited, &asked);
+        int asked = 0, status = wait_for_kernel(kernel, &waited, end, &asked);
         end_descendants();
         remove_leavings();
         if (end && end->left && *shared->journal)
@@ -195,6 +269,12 @@ int guard_start(const char **note, const struct guard_end *end, err *e)
         if (code != GUARD_RESTART)
             _exit(end && end->fn ? end->fn(end->arg, code) : code);
     }
+}
+
+void guard_went_on(void)
+{
+    if (shared && shared->told && shared->told == getppid())
+        kill(shared->told, WENT_ON);
 }
 
 void guard_leave_note(const char *text)

@@ -17,8 +17,10 @@ enum {
 
 // What the guard calls when no process of the kernel is left, however the kernel ended.
 struct guard_end {
-    void (*left)(const char *journal);   // after each kernel that has registered its journal; or
-                                         // NULL
+    void (*left)(const char *journal); // after each kernel that has registered its journal; or
+                                       // NULL
+    void (*meanwhile)(void *arg);      // in a child of the guard, some time after guard_went_on; a
+                                       // tenth of the time at most goes into it; or NULL
     int (*fn)(void *arg, int exit_code); // after the last one; NULL: nothing
     void *arg;
 };
@@ -31,6 +33,8 @@ struct guard_end {
 // starts no new kernel. Descriptors that are open now stay open in the guard, for a kernel after a
 // restart. Before it exits, it calls `end->fn` with that code; the result is the code to exit with.
 int guard_start(const char **note, const struct guard_end *end, err *e);
+// From the kernel: its journal has more to report.
+void guard_went_on(void);
 // From the kernel: leaves a text for the next kernel.
 void guard_leave_note(const char *text);
 // From the kernel: the journal that it writes.

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/effects/glances.h"
+#include "script/kernel/process/guard.h"
 #include "script/kernel/session/life.h"
 #include "script/kernel/session/record.h"
 #include "script/kernel/session/sandboxing.h"
@@ -532,6 +533,7 @@ static void emit_finished(kernel *k, const execution *x)
     if (x->used)
         json_set(event, "used", cJSON_Duplicate(x->used, true));
     port_emit(k->port, event);
+    guard_went_on();
 }
 
 // Its output could not be kept completely.

@@ -13,20 +13,25 @@
 #include <unistd.h>
 
 // A guard whose kernel does something and is killed then.
-static void guarded(void (*kernel)(void))
+static void guarded_by(const struct guard_end *end, void (*kernel)(void))
 {
     const char *note;
     int status;
     tap_dir(); // the same one in all three
     pid_t guard = fork();
     if (guard == 0) {
-        if (guard_start(&note, NULL, NULL) < 0)
+        if (guard_start(&note, end, NULL) < 0)
             _exit(1);
         kernel();
         kill(getpid(), SIGKILL);
     }
     CHECK(guard > 0 && waitpid(guard, &status, 0) == guard);
     CHECK_INT(WEXITSTATUS(status), 128 + SIGKILL);
+}
+
+static void guarded(void (*kernel)(void))
+{
+    guarded_by(NULL, kernel);
 }
 
 static char *named(int i)
@@ -85,6 +90,32 @@ TEST(what_the_kernel_has_removed_itself_is_left_alone)
     guarded(make_and_remove_many);
     AUTO_FREE char *path = named(0), *owner = owner_file(path), *last = named(1);
     CHECK(path_exists(path) && path_exists(owner) && !path_exists(last));
+}
+
+static void note_meanwhile(void *arg)
+{
+    AUTO_FREE char *path = named(7);
+    path_write(path, "x", 1, 0600, NULL);
+    sleep(600); // the end does not wait for it
+}
+
+static void go_on(void)
+{
+    AUTO_FREE char *path = named(7);
+    guard_went_on();
+    guard_went_on();
+    for (int i = 0; i < 2000 && !path_exists(path); i++)
+        usleep(10000);
+}
+
+TEST(what_is_done_meanwhile_does_not_keep_the_guard)
+{
+    AUTO_FREE char *path = named(7);
+    guarded_by(&(struct guard_end){.meanwhile = note_meanwhile}, go_on);
+    CHECK(path_exists(path));
+    path_remove(path, NULL);
+    guarded_by(&(struct guard_end){0}, guard_went_on); // nobody listens
+    CHECK(!path_exists(path));
 }
 
 int main(void)
