@@ -9,18 +9,13 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/print/print.h"
+#include "cli/verbs/runs.h"
 #include "script/journal/runs/cost.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { FIELD_MOST = 80 }; // the widest value in the table
-
-struct column {
-    const char *title, *field;
-    bool right;
-    int width;
-};
 
 static char *number_text(int64_t n)
 {
@@ -29,7 +24,7 @@ static char *number_text(int64_t n)
     return mem_strdup(text);
 }
 
-static char *column_text(const struct column *c, const cJSON *row)
+static char *column_text(const struct runs_column *c, const cJSON *row)
 {
     static const char *const sizes[] = {"asked_memory", "peak_memory"};
     for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
@@ -46,7 +41,7 @@ static char *column_text(const struct column *c, const cJSON *row)
     return runs_text(runs_field(row, c->field));
 }
 
-static enum tone tone_of(const struct column *c, const char *text)
+static enum tone tone_of(const struct runs_column *c, const char *text)
 {
     if (!str_eq(c->field, "state"))
         return TONE_PLAIN;
@@ -60,7 +55,8 @@ static void pad(buf *line, int n)
 }
 
 // Adds a field to the current line. Colours are printed at their place.
-static void add_field(const struct cli *cli, buf *line, const struct column *c, const char *text)
+static void add_field(
+    const struct cli *cli, buf *line, const struct runs_column *c, const char *text)
 {
     int blank = c->width - text_width(text, strlen(text), 0);
     enum tone tone = cli->colour ? tone_of(c, text) : TONE_PLAIN;
@@ -78,7 +74,7 @@ static void add_field(const struct cli *cli, buf *line, const struct column *c, 
 }
 
 static void print_row(
-    const struct cli *cli, const struct column *columns, size_t n, char *const *texts)
+    const struct cli *cli, const struct runs_column *columns, size_t n, char *const *texts)
 {
     AUTO_BUF line = {0};
     for (size_t k = 0; k < n; k++)
@@ -117,9 +113,8 @@ static void make_field(char **text, bool whole)
     *text = mem_strdup(buf_cstr(&out));
 }
 
-// texts: n_rows times n. Names of runs are never cut.
-static void print_rows(
-    const struct cli *cli, struct column *columns, size_t n, char **texts, size_t n_rows)
+void runs_print(
+    const struct cli *cli, struct runs_column *columns, size_t n, char **texts, size_t n_rows)
 {
     for (size_t i = 0; i < n * n_rows; i++)
         make_field(&texts[i], i % n == 0);
@@ -141,7 +136,7 @@ static void print_rows(
         print_row(cli, columns, n, texts + i * n);
 }
 
-static const struct column usual[] = {
+static const struct runs_column usual[] = {
     {"RUN", "run", false, 0},
     {"STATE", "state", false, 0},
     {"STARTED", "started", false, 0},
@@ -167,7 +162,7 @@ struct shown {
     const char **fields; // fields that the query names, NULL-terminated
     bool *any;           // a run has the field
     size_t *at, n;       // indices in `runs`, in the requested order
-    struct column *columns;
+    struct runs_column *columns;
     size_t n_columns;
     char **texts; // n times n_columns, if the query names columns
     bool failed;
@@ -195,7 +190,7 @@ static void tell(struct shown *s, const err *e)
     s->failed = s->failed || e->code;
 }
 
-static void fill_columns(struct column *columns, size_t n, const cJSON *row, char **texts)
+static void fill_columns(struct runs_column *columns, size_t n, const cJSON *row, char **texts)
 {
     for (size_t k = 0; k < n; k++) {
         const cJSON *value = runs_field(row, columns[k].field);
@@ -352,7 +347,7 @@ static void print_children(struct shown *s)
     s->n = n_rows;
     const cJSON *row;
     cJSON_ArrayForEach(row, rows) fill_columns(s->columns, n, row, s->texts + n * i++);
-    print_rows(s->cli, s->columns, n, s->texts, n_rows);
+    runs_print(s->cli, s->columns, n, s->texts, n_rows);
 }
 
 static void print_list(struct shown *s)
@@ -363,7 +358,7 @@ static void print_list(struct shown *s)
         for (size_t i = 0; i < s->n; i++)
             fill_usual(s, s->at[i], s->texts + i * n);
     }
-    print_rows(s->cli, s->columns, n, s->texts, s->n);
+    runs_print(s->cli, s->columns, n, s->texts, s->n);
 }
 
 static void print_json(struct shown *s)
@@ -399,8 +394,9 @@ static void name_columns(struct shown *s)
     s->n_columns = names ? 2 + strv_len(names) : usually;
     s->columns = mem_array(s->n_columns, sizeof *s->columns);
     for (size_t k = 0; k < s->n_columns; k++)
-        s->columns[k] =
-            k < 2 || !names ? usual[k] : (struct column){names[k - 2], names[k - 2], .right = true};
+        s->columns[k] = k < 2 || !names
+                            ? usual[k]
+                            : (struct runs_column){names[k - 2], names[k - 2], .right = true};
 }
 
 static void shown_done(struct shown *s)
@@ -451,8 +447,9 @@ static char **split_names(const char *text)
 static int run(struct cli *cli, int argc, char **argv)
 {
     const char *cwd = NULL, *output = NULL, *columns = NULL;
-    char **where = NULL, **rest = NULL;
+    char **where = NULL, **rest = NULL, **best = NULL;
     struct wish wish = {0};
+    bool compare = false;
     const struct option options[] = {
         {"where", 0, "CONDITION", "only such runs: 'lr<0.01 and state=ok'; again: all must hold",
             .list = &where},
@@ -464,8 +461,14 @@ static int run(struct cli *cli, int argc, char **argv)
             .text = &columns},
         {"children", 0, NULL, "the runs' trials and measurements, instead of the runs",
             .given = &wish.children},
+        {"compare", 0, NULL,
+            "the runs and trials that are named, beside one another: the parameters that differ, "
+            "and metrics with the best marked",
+            .given = &compare},
+        {"best", 0, "METRIC=min|max|none", "with --compare: which values of it are the best",
+            .list = &best},
         {"cwd", 0, "DIR", "working folder of the runs, instead of this one", .text = &cwd},
-        {"output", 'o', "json", "as JSON", .text = &output},
+        {"output", 'o', "json|csv", "as JSON; with --compare also as CSV", .text = &output},
         {0},
     };
     AUTO_FREE char *folder = NULL;
@@ -477,8 +480,18 @@ static int run(struct cli *cli, int argc, char **argv)
             wrong = condition_parse(&wish.where, *w, &e);
         wish.columns = columns ? split_names(columns) : NULL;
         wish.json = output != NULL;
-        if (rest)
-            code = cli_usage(cli, &runs_verb, "it takes no argument but options: %s", rest[0]);
+        if (compare && (where || columns || wish.sort || wish.children))
+            code = cli_usage(
+                cli, &runs_verb, "--compare takes runs, --best, --cwd and --output alone");
+        else if (best && !compare)
+            code = cli_usage(cli, &runs_verb, "--best is of --compare");
+        else if (compare)
+            code = runs_compare(
+                cli, folder = cli_runs_folder(cli, cwd, rest ? rest[0] : NULL), rest, best, output);
+        else if (rest)
+            code = cli_usage(cli, &runs_verb,
+                "it takes no argument but options: %s; --compare shows runs beside one another",
+                rest[0]);
         else if (output && !str_eq(output, "json"))
             code = cli_usage(cli, &runs_verb, "--output %s: it is json", output);
         else if (wrong)
@@ -490,6 +503,7 @@ static int run(struct cli *cli, int argc, char **argv)
     strv_free(wish.columns);
     strv_free(where);
     strv_free(rest);
+    strv_free(best);
     return code;
 }
 
@@ -497,6 +511,7 @@ const struct verb runs_verb = {
     .name = "runs",
     .summary = "list the runs of this folder",
     .usage = "[--where CONDITION]… [--sort [-]FIELD] [--columns FIELD,…] [--children] [--cwd DIR] "
-             "[-o json]",
+             "[-o json]\n--compare RUN… [--best METRIC=min|max|none]… [-o json|csv]",
     .run = run,
+    .takes_runs = true,
 };

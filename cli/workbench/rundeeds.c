@@ -7,6 +7,7 @@
 #include "cli/report.h"
 #include "cli/run/prune.h"
 #include "cli/terminal/foreground.h"
+#include "script/report/html/html_charts.h"
 
 // Opens another workbench, which has the screen until the person leaves it.
 static int attach(struct cli *cli, const char *run, buf *said, err *e)
@@ -58,4 +59,16 @@ int rundeeds_do(
         return -1;
     buf_fmt(said, "%s is removed", run);
     return 0;
+}
+
+int rundeeds_picture(struct cli *cli, const char *path, const cJSON *plot, err *e)
+{
+    AUTO_BUF svg = {0};
+    if (cli->read_only)
+        return err_set(e, ERR_REFUSED, "this is only looked at (--read-only)");
+    if (path_exists(path))
+        return err_set(e, ERR_CONFLICT, "it is there already");
+    if (!html_plot_image(plot, &svg))
+        return err_set(e, ERR_UNAVAILABLE, "it has no value that can be drawn");
+    return path_write(path, svg.data, svg.len, 0600, e);
 }

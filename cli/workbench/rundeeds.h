@@ -8,3 +8,5 @@
 // people.
 int rundeeds_do(
     struct cli *cli, enum run_deed deed, const char *folder, const char *run, buf *said, err *e);
+// Writes a plot (doc/displays.md) as SVG to a new file. Errors: ERR_CONFLICT: it is there already.
+int rundeeds_picture(struct cli *cli, const char *path, const cJSON *plot, err *e);

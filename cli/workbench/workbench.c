@@ -431,6 +431,11 @@ static int run_deed(
     return come_back(w, rundeeds_do(w->cli, deed, folder, run, said, e), e);
 }
 
+static int write_picture(void *arg, const char *path, const cJSON *plot, err *e)
+{
+    return rundeeds_picture(((workbench *)arg)->cli, path, plot, e);
+}
+
 static int start_kernel(void *arg, const char *words, size_t n, const char *run, err *e)
 {
     workbench *w = arg;
@@ -502,6 +507,7 @@ static const struct bench_ops past_callbacks = {.quit = quit_past,
     .mouse = mouse,
     .open_run = open_run,
     .run_deed = run_deed,
+    .picture = write_picture,
     .notify = notify};
 
 static void on_looked(void *arg, cJSON *outside)
@@ -568,6 +574,7 @@ static const struct bench_ops bench_callbacks = {.quit = quit,
     .mouse = mouse,
     .open_run = open_run,
     .run_deed = run_deed,
+    .picture = write_picture,
     .look = look,
     .head = head,
     .configure = configure,

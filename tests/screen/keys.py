@@ -134,6 +134,7 @@ def test_among_cells(t):
         ("G, End", selected("Delta")),
         ("g r", On(opened(t, LONG + SLOW, "G C-e", "wait line 2", "g g")), PRESS, selected("Slow")),
         ("g h", PRESS, status(" runs"), sees("Runs of small.lua")),
+        ("g p", PRESS, status(" metrics"), sees("no metrics yet")),
         ("g c", "j", selected("Gamma"), PRESS, sees("out beta", "out gamma", "out delta")),
         ("T", PRESS, status(" outline"), sees("Outline", "Gamma")),
         ("H", PRESS, sees("⋯ 3 cells"), lacks("Beta")),
@@ -467,6 +468,7 @@ def test_in_progress_and_curves_on_the_full_screen(t):
         ("-", "+", sees("enlarged"), PRESS, lacks("enlarged")),
         ("l", sees("log scale")),
         ("m", sees("ended  a\n")),
+        ("r", status(" metrics"), sees("no metrics yet")),
         (":", status(" palette"), "Esc", status(" chart")),
         ("Tab", status(" table")),
         ("S-Tab", status(" output")),
@@ -715,9 +717,12 @@ LISTED = [
 
 
 def test_in_the_list_of_runs(t):
-    cases("In the list of runs", with_runs(t), LISTED + [
+    cases("In the list of runs", with_runs(t), [("PgDn" if row[0] == "Space, PgDn" else row[0], *row[1:]) for row in LISTED] + [
         ("Enter", chosen("0028"), PRESS, sees("part of 40"), status("10.0s of 10.0s")),
         ("m", chosen("0028"), PRESS, sees("*0028"), chosen("0027")),
+        ("Space", chosen("0028"), PRESS, sees("*0028"), chosen("0027")),
+        ("*", PRESS, sees("*0028", "*0027")),
+        ("p", "m m", PRESS, status(" metrics"), sees("loss  2 runs")),
         ("c", "m j", chosen("0026"), PRESS, status(" compare"), sees("0028", "0026")),
         ("t", PRESS, status("it has no trials")),
         ("D", PRESS, sees("Remove this run?"), "Esc"),
@@ -762,6 +767,7 @@ def test_in_two_runs_side_by_side(t):
     begin = with_runs(t, "j", "c", "wait Two runs")
     cases("In two runs side by side", begin, [
         ("m", PRESS, status("there is one curve")),
+        ("p", PRESS, status(" metrics"), sees("loss  2 runs")),
         (":", status(" palette"), "Esc", status(" compare")),
         ("j, Down", sees(" started"), PRESS, lacks(" started")),
         ("k, Up", "j", lacks(" started"), PRESS, sees(" started")),
@@ -774,6 +780,99 @@ def test_in_two_runs_side_by_side(t):
         ("C-z", On(suspended(t, NOTEBOOK, " compare", "g h", "wait 0028", "j", "c", prepare=lambda where: many(where, 40))), *shelled(" compare")),
         ("?, F1", *HELP),
         ("q, Esc", PRESS, status(" runs")),
+    ])
+
+
+def test_in_the_table_of_several_runs(t):
+    begin = with_runs(t, "m m m m", "c", "wait 4 runs")
+    cases("In the table of several runs", begin, [
+        ("Enter, I", PRESS, sees("row 1 of 4")),
+        ("Space", chosen("0028"), PRESS, sees("*0028"), chosen("0027")),
+        ("p", PRESS, status(" metrics"), sees("loss  4 runs")),
+        ("c", "Space Space", PRESS, status(" compare"), sees("0028", "0027")),
+        ("B", "Right Right Right Right", PRESS, status("the largest is the best")),
+        (":", status(" palette"), "Esc", status(" runs table")),
+        ("j, Down", chosen("0028"), PRESS, chosen("0027")),
+        ("k, Up", "j", chosen("0027"), PRESS, chosen("0028")),
+        ("PgDn", chosen("0028"), PRESS, chosen("0025")),
+        ("b, PgUp", "G", chosen("0025"), PRESS, chosen("0028")),
+        ("g, Home", "G", chosen("0025"), PRESS, chosen("0028")),
+        ("G, End", PRESS, chosen("0025")),
+        ("/", typed("lr<0.38"), "Enter", sees("0025"), lacks("0028")),
+        ("s", PRESS, sees("by RUN ↑")),
+        ("S", "s", sees("by RUN ↑"), PRESS, sees("by RUN ↓")),
+        ("Right", PRESS, PRESS, "s", sees("by STATE ↑")),
+        ("Left", "$", PRESS, "s", sees("by loss ↑")),
+        ("^", "$", PRESS, "s", sees("by RUN ↑")),
+        ("$", PRESS, "s", sees("by min loss ↑")),
+        ("C", PRESS, sees("columns in 4 rows")),
+        ("H", "Right Right", PRESS, sees("1 hidden")),
+        ("V", "Right Right H", sees("1 hidden"), PRESS, lacks("hidden")),
+        ("|", "Right Right", PRESS, sees("/STATE")),
+        ("#", "Right Right", PRESS, sees("How often: STATE")),
+        ("W", PRESS, status("4 rows written to runs-")),
+        ("A", PRESS, status("no question")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, NOTEBOOK, " runs table", "g h", "wait 0028", "m m m", "c", prepare=lambda where: many(where, 40))), *shelled(" runs table")),
+        ("?, F1", *HELP),
+        ("q, Esc", PRESS, status(" runs  ")),
+    ])
+
+
+def test_in_the_chart_of_metrics(t):
+    begin = with_runs(t, "m m", "p", "wait loss  2 runs")
+    cases("In the chart of metrics", begin, [
+        ("Right", sees("at step 1 ")),
+        ("Left", sees("at step 3 ")),
+        ("Home", "Left", sees("at step 3 "), PRESS, sees("at step 1 ")),
+        ("End", "Right", sees("at step 1 "), PRESS, sees("at step 3 ")),
+        ("+", sees("enlarged")),
+        ("-", "+", sees("enlarged"), PRESS, lacks("enlarged")),
+        ("[", "+", sees("enlarged"), "Right", sees("at step 2"), PRESS, sees("enlarged")),
+        ("]", status("all of it is shown")),
+        ("m", sees("loss  2 runs")),
+        ("M", sees("Metrics  1 of 1 marked")),
+        ("R", sees("Runs  2 of 2 marked")),
+        ("o", sees("loss  2 runs")),
+        ("x", status("x: time since it began")),
+        ("l", sees("log scale")),
+        ("L", sees("log x")),
+        ("y", sees("without outliers")),
+        ("s", sees("smooth 0.3")),
+        ("S", "s s", sees("smooth 0.6"), PRESS, sees("smooth 0.3")),
+        ("b", status("no two of the runs")),
+        ("t", status(" runs table"), sees("0028", "0027")),
+        ("W", status("6 values written to loss-")),
+        ("P", status("the chart is written to loss-")),
+        (":", status(" palette"), "Esc", status(" metrics")),
+        ("A", PRESS, status("no question")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, NOTEBOOK, " metrics", "g h", "wait 0028", "p", prepare=lambda where: many(where, 40))), *shelled(" metrics")),
+        ("?, F1", *HELP),
+        ("q, Esc", PRESS, status(" runs  ")),
+    ])
+
+
+def test_in_the_list_of_what_a_chart_shows(t):
+    begin = with_runs(t, "m m m", "p", "wait loss  3 runs", "R", "wait 3 of 3")
+    cases("In the list of what a chart shows", begin, [
+        ("Space", PRESS, sees("2 of 3 marked")),
+        ("*", PRESS, sees("0 of 3 marked")),
+        ("=", PRESS, sees("1 of 3 marked")),
+        ("Enter", "Space", sees("2 of 3 marked"), PRESS, status(" metrics"), sees("2 of 3 runs")),
+        ("/", typed("0.39"), "Enter", sees("lr=0.39"), lacks("lr=0.4")),
+        ("j, Down", chosen("* lr=0.4"), PRESS, chosen("* lr=0.39")),
+        ("k, Up", "j", chosen("* lr=0.39"), PRESS, chosen("* lr=0.4")),
+        ("PgDn", PRESS, chosen("* lr=0.38")),
+        ("b, PgUp", "G", chosen("* lr=0.38"), PRESS, chosen("* lr=0.4")),
+        ("g, Home", "G", chosen("* lr=0.38"), PRESS, chosen("* lr=0.4")),
+        ("G, End", PRESS, chosen("* lr=0.38")),
+        (":", status(" palette"), "Esc", status(" choose")),
+        ("A", PRESS, status("no question")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, NOTEBOOK, " choose", "g h", "wait 0028", "p", "wait loss", "R", prepare=lambda where: many(where, 40))), *shelled(" choose")),
+        ("?, F1", *HELP),
+        ("q, Esc", PRESS, status(" metrics")),
     ])
 
 

@@ -45,6 +45,8 @@ struct bench_ops {
     // to, that has the screen. May be NULL.
     int (*run_deed)(
         void *arg, enum run_deed deed, const char *folder, const char *run, buf *said, err *e);
+    // Writes a plot (doc/displays.md) as a picture, SVG, to a new file. May be NULL.
+    int (*picture)(void *arg, const char *path, const cJSON *plot, err *e);
     // Checks on another thread whether the files in the list (outside_list) have changed, and then
     // calls bench_looked. Takes the list. May be NULL.
     void (*look)(void *arg, cJSON *list);

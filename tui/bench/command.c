@@ -489,6 +489,7 @@ static const struct {
     {ACT_RELOAD, reload, false},
     {ACT_HELP, show_help, true},
     {ACT_RUNS, runs_push, false},
+    {ACT_CHART, metrics_push_own, false},
     {ACT_QUIT, leave_or_ask, true},
     {ACT_SAVE_QUIT, save_quit, false},
     {ACT_DISCARD_QUIT, discard_quit, false},

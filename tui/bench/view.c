@@ -291,6 +291,13 @@ void bench_show_numbers(bench *b, bool shown)
     b->numbers = shown;
 }
 
+int bench_write_picture(bench *b, const char *path, const cJSON *plot, err *e)
+{
+    if (!b->ops->picture)
+        return err_set(e, ERR_UNAVAILABLE, "no pictures can be written here");
+    return b->ops->picture(b->arg, path, plot, e);
+}
+
 void bench_browse(bench *b, const char *url)
 {
     err e = {0};

@@ -123,6 +123,8 @@ const char *bench_run(const bench *b);       // the name of the run, NULL: unkno
 bool bench_open_run(bench *b, const char *journal); // opens it read-only; false: it cannot be
 // Attaches to a run, removes it or exports it, and says what came of it; false: that failed.
 bool bench_run_deed(bench *b, enum run_deed deed, const char *folder, const char *run);
+// Writes a plot (doc/displays.md) as a picture, SVG, to a new file.
+int bench_write_picture(bench *b, const char *path, const cJSON *plot, err *e);
 bool bench_has_kernel(const bench *b);
 bool bench_read_only(const bench *b); // the run is only watched
 bool bench_replays(const bench *b);   // it is a run from its journal

@@ -60,9 +60,16 @@ int file_push(bench *b, const char *path, bool alone, err *e);
 void runs_push(bench *b);
 void compare_push(bench *b, const char *folder, const char *a, const char *b_);
 
+// Several runs or trials ("RUN", "RUN/NAME") as a table of parameters and metrics; and their
+// metrics in a chart (runs NULL: the open run), with trials if there is one run.
+void beside_push(bench *b, const char *folder, char *const *runs);
+void metrics_push(bench *b, const char *folder, char *const *runs);
+void metrics_push_own(bench *b);
+
 // For the documentation, which is generated from their keys.
 extern const struct view_ops notebook_view_ops, page_view_ops, help_view_ops, prompt_view_ops,
     ask_view_ops, pick_view_ops, table_view_ops, chart_view_ops, leave_view_ops, conflict_view_ops,
     runs_view_ops, removal_view_ops, compare_view_ops, complete_view_ops, inspect_view_ops,
     properties_view_ops, confirm_view_ops, replace_view_ops, outline_view_ops, marks_view_ops,
-    survey_view_ops, form_view_ops, csv_view_ops, file_view_ops;
+    survey_view_ops, form_view_ops, csv_view_ops, file_view_ops, metrics_view_ops, choose_view_ops,
+    beside_view_ops;

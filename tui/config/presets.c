@@ -25,6 +25,7 @@ static const struct preset_key vim[] = {
     {"cells", "m", ACT_SET_MARK},
     {"cells", "`", ACT_GO_MARK},
     {"cells", "g p", ACT_PROPERTIES},
+    {"cells", "g P", ACT_CHART},
     {"cells", "g o", ACT_OPEN_OUTPUT},
     {"cells", "g t", ACT_TO_MARKDOWN},
     {"cells", "Z Z", ACT_SAVE_QUIT},

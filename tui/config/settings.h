@@ -21,8 +21,10 @@ enum setting_preset { PRESET_JUPYTER, PRESET_VIM, PRESET_K9S };
     X("output", "output", MODE_VIEW)                                                               \
     X("table", "table", MODE_VIEW)                                                                 \
     X("chart", "chart", MODE_VIEW)                                                                 \
+    X("metrics", "metrics", MODE_VIEW)                                                             \
     X("runs", "runs", MODE_VIEW)                                                                   \
     X("compare", "compare", MODE_VIEW)                                                             \
+    X("runs-table", "runs table", MODE_VIEW)                                                       \
     X("outline", "outline", MODE_VIEW)                                                             \
     X("open", "open", MODE_VIEW)                                                                   \
     X("help", "help", MODE_VIEW)

@@ -35,6 +35,7 @@ static const struct {
     {ACT_SAVE, "The program"},
     {ACT_BACK, "Rows and pages"},
     {ACT_RUNS, "Runs"},
+    {ACT_CHART, "Charts of metrics"},
     {ACT_EARLIER, "Through the time of a run"},
     {ACT_PIN, "Rows and pages"},
 };

@@ -223,7 +223,22 @@
     X(REMOVE_RUN, "remove-run", "remove the run, after a question")                                \
     X(EXPORT_RUN, "export-run", "write the run as a page, RUN.html in its folder")                 \
     X(MARK_RUN, "mark-run", "mark a run to be compared, or not")                                   \
-    X(COMPARE, "compare", "compare the marked run with the one at the cursor")                     \
+    X(COMPARE, "compare",                                                                          \
+        "two runs side by side: the marked one and that at the cursor; of more marked a table")    \
+    X(BEST, "best", "the best of the chosen metric: the smallest, the largest, or none")           \
+    X(CHART, "chart", "metrics in a chart: of this run, of the marked ones, of a run's trials")    \
+    X(CHOOSE_METRICS, "choose-metrics", "choose the metrics of the chart from a list")             \
+    X(CHOOSE_RUNS, "choose-runs", "choose the runs and trials of the chart from a list")           \
+    X(MARK_ONLY, "mark-only", "mark this row alone")                                               \
+    X(ONE_CHART, "one-chart", "all chosen metrics in one chart, or each in its own")               \
+    X(X_AXIS, "x-axis", "the x axis: step, epoch, time since it began, time of day")               \
+    X(LOG_X, "log-x", "logarithmic x axis, or linear")                                             \
+    X(SMOOTH_MORE, "smooth-more", "smooth the curves more")                                        \
+    X(SMOOTH_LESS, "smooth-less", "smooth the curves less")                                        \
+    X(OUTLIERS, "outliers", "the y range without outliers, or with all values")                    \
+    X(BANDS, "bands", "repeats as their mean in a band: of the ends, of a deviation; or alone")    \
+    X(RUNS_TABLE, "runs-table", "the chart's runs as a table of parameters and metrics")           \
+    X(SAVE_PICTURE, "save-picture", "write the chart as a picture, SVG, to the working folder")    \
     X(EARLIER, "earlier", "back in time: before the output that came last")                        \
     X(LATER, "later", "on in time: to the next output")                                            \
     X(CELL_EARLIER, "cell-earlier", "back in time to where a cell began or ended")                 \

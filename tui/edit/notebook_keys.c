@@ -37,6 +37,7 @@ static const struct binding bindings[] = {
     {MODE_COMMAND, "g r", ACT_GO_RUNNING},
     {MODE_COMMAND, "g f", ACT_GO_FAILED},
     {MODE_COMMAND, "g h", ACT_RUNS},
+    {MODE_COMMAND, "g p", ACT_CHART},
     {MODE_COMMAND, "T", ACT_OUTLINE},
     {MODE_COMMAND, "H", ACT_FOLD_SECTION},
     {MODE_COMMAND, "g H", ACT_FOLD_SECTIONS},

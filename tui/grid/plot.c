@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "tui/grid/plot.h"
+#include "tui/grid/plot_private.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/text/utf8.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@ struct canvas {
     rect area;
     int dots_x, dots_y; // of a cell
     size_t stroke;      // of the curve that is drawn, an index into `strokes`
+    uint32_t point;     // drawn in ASCII instead of the stroke's character; 0: that one
 };
 
 // Curves that differ without a colour: in ASCII by their character; else by which of eight dots
@@ -41,7 +41,7 @@ static void dot(const struct canvas *c, int x, int y, style s)
     if (!was)
         return;
     const struct stroke *stroke = &strokes[c->stroke % ARRAY_LEN(strokes)];
-    uint32_t point = (uint32_t)*stroke->ascii;
+    uint32_t point = c->point ? c->point : (uint32_t)*stroke->ascii;
     if (c->dots_y > 1 && !(stroke->dots >> ((x + y) % 8) & 1))
         return;
     if (c->dots_y > 1) {
@@ -78,21 +78,23 @@ bool plot_range(const struct series *series, size_t n, double *lo, double *hi)
     return true;
 }
 
-// How values become dots.
-struct scale {
-    double x0, x1, lo, hi; // the last two as logarithms when `log`
-    bool log;
-    int w, h; // dots
-};
-
 static double x_of(const struct series *s, size_t i)
 {
     return s->x ? s->x[i] : (double)i;
 }
 
-static double y_of(const struct scale *sc, double v)
+style plot_look(size_t i)
 {
-    return !sc->log ? v : v > 0 ? log10(v) : NAN;
+    static const style looks[] = {{.fg = COLOR_INDEX(4)}, {.fg = COLOR_INDEX(3)},
+        {.fg = COLOR_INDEX(2)}, {.fg = COLOR_INDEX(5)}, {.fg = COLOR_INDEX(6)},
+        {.fg = COLOR_INDEX(1)}, {.fg = COLOR_INDEX(7)}, {.attrs = ATTR_BOLD}};
+    return looks[i % ARRAY_LEN(looks)];
+}
+
+const char *plot_stroke(size_t i, bool ascii, bool dashes)
+{
+    const struct stroke *s = &strokes[i % ARRAY_LEN(strokes)];
+    return ascii ? s->ascii : dashes ? s->line : "──";
 }
 
 static void find_x(const struct series *series, size_t n, double *from, double *to)
@@ -152,9 +154,9 @@ static void curve(const struct canvas *c, const struct series *s, const struct s
 {
     double last[2] = {NAN, NAN};
     for (size_t i = 0; i < s->n; i++) {
-        double x = x_of(s, i), y = y_of(sc, s->values[i]);
-        double now[2] = {(x - sc->x0) / (sc->x1 - sc->x0) * (sc->w - 1),
-            (sc->hi - y) / (sc->hi - sc->lo) * (sc->h - 1)};
+        double x = x_of(s, i), y = plot_y(sc, s->values[i]);
+        double now[2] = {
+            plot_x(sc, x) * (sc->w - 1), (sc->hi - y) / (sc->hi - sc->lo) * (sc->h - 1)};
         bool there = isfinite(now[0]) && isfinite(now[1]);
         if (there)
             line(c, sc, isnan(last[0]) ? now : last, now, s->style);
@@ -168,8 +170,8 @@ static void points(const struct canvas *c, const struct series *s, const struct 
 {
     int size = c->dots_y > 1 ? 2 : 1;
     for (size_t i = 0; i < s->n; i++) {
-        double x = (x_of(s, i) - sc->x0) / (sc->x1 - sc->x0) * (sc->w - size),
-               y = (sc->hi - y_of(sc, s->values[i])) / (sc->hi - sc->lo) * (sc->h - size);
+        double x = plot_x(sc, x_of(s, i)) * (sc->w - size),
+               y = (sc->hi - plot_y(sc, s->values[i])) / (sc->hi - sc->lo) * (sc->h - size);
         if (!isfinite(x) || !isfinite(y) || x < 0 || y < 0 || x > sc->w - size || y > sc->h - size)
             continue;
         for (int k = 0; k < size * size; k++)
@@ -182,10 +184,10 @@ static void intervals(const struct canvas *c, const struct series *s, const stru
 {
     int half = c->dots_x > 1 ? 2 : 0;
     for (size_t i = 0; s->low && i < s->n; i++) {
-        double x = (x_of(s, i) - sc->x0) / (sc->x1 - sc->x0) * (sc->w - 1), y[2];
+        double x = plot_x(sc, x_of(s, i)) * (sc->w - 1), y[2];
         for (int k = 0; k < 2; k++)
             y[k] =
-                (sc->hi - y_of(sc, k ? s->high[i] : s->low[i])) / (sc->hi - sc->lo) * (sc->h - 1);
+                (sc->hi - plot_y(sc, k ? s->high[i] : s->low[i])) / (sc->hi - sc->lo) * (sc->h - 1);
         if (!isfinite(x) || !isfinite(y[0]) || !isfinite(y[1]))
             continue;
         line(c, sc, (double[]){x, y[0]}, (double[]){x, y[1]}, s->style);
@@ -194,9 +196,63 @@ static void intervals(const struct canvas *c, const struct series *s, const stru
     }
 }
 
+// Fills from one end of each value's interval to the other, column by column: every second dot, so
+// that curves are seen over it.
+static void band(const struct canvas *c, const struct series *s, const struct scale *sc)
+{
+    int last = -1;
+    double was[2] = {NAN, NAN};
+    for (size_t i = 0; i < s->n; i++) {
+        double x = plot_x(sc, x_of(s, i)) * (sc->w - 1), now[2];
+        now[0] = (sc->hi - plot_y(sc, s->high[i])) / (sc->hi - sc->lo) * (sc->h - 1);
+        now[1] = (sc->hi - plot_y(sc, s->low[i])) / (sc->hi - sc->lo) * (sc->h - 1);
+        if (!isfinite(x) || !isfinite(now[0]) || !isfinite(now[1])) {
+            last = -1;
+            continue;
+        }
+        int to = (int)lround(fmin(fmax(x, -1), sc->w)), from = last < 0 ? to : last;
+        for (int at = from < 0 ? 0 : from; at <= to && at < sc->w; at++) {
+            double part = to > from ? (double)(at - from) / (to - from) : 1;
+            double high = last < 0 ? now[0] : was[0] + part * (now[0] - was[0]),
+                   low = last < 0 ? now[1] : was[1] + part * (now[1] - was[1]);
+            int top = (int)lround(fmax(high, 0)), end = (int)lround(fmin(low, sc->h - 1));
+            for (int y = top; y <= end; y++)
+                if ((at + y) % 2 == 0)
+                    dot(c, at, y, s->style);
+        }
+        last = to;
+        was[0] = now[0];
+        was[1] = now[1];
+    }
+}
+
+// The letter at the last value that is shown, so that curves are told apart without colours. Where
+// another letter stands, it moves left.
+static void letter(const struct canvas *c, const struct series *s, const struct scale *sc)
+{
+    for (size_t i = s->n; i-- > 0;) {
+        double x = plot_x(sc, x_of(s, i)) * (sc->w - 1),
+               y = (sc->hi - plot_y(sc, s->values[i])) / (sc->hi - sc->lo) * (sc->h - 1);
+        if (!isfinite(x) || !isfinite(y) || x < -0.5 || x > sc->w - 0.5 || y < -0.5 ||
+            y > sc->h - 0.5)
+            continue;
+        int cx = c->area.x + (int)lround(x) / c->dots_x,
+            cy = c->area.y + (int)lround(y) / c->dots_y;
+        for (; cx > c->area.x; cx--) {
+            const grid_cell *was = grid_at(c->g, cx, cy);
+            if (!was || was->points[0] < 'a' || was->points[0] > 'z' ||
+                !(was->style.attrs & ATTR_BOLD))
+                break;
+        }
+        grid_fill(c->g, (rect){cx, cy, 1, 1}, (uint32_t)s->letter,
+            style_over(s->style, (style){.attrs = ATTR_BOLD}));
+        return;
+    }
+}
+
 static struct canvas canvas_in(grid *g, rect area, bool ascii)
 {
-    return (struct canvas){g, area, ascii ? 1 : 2, ascii ? 1 : 4, 0};
+    return (struct canvas){g, area, ascii ? 1 : 2, ascii ? 1 : 4, 0, 0};
 }
 
 void plot_curves(
@@ -287,132 +343,6 @@ static void legend(grid *g, rect row, const struct plot *p)
     put_legend(g, row, row, p, &legend_sizes[i]);
 }
 
-size_t plot_ticks(double lo, double hi, int most, bool whole, double out[PLOT_TICKS])
-{
-    if (!(hi > lo) || !isfinite(hi - lo) || most < 1)
-        return 0;
-    double raw = (hi - lo) / most, power = pow(10, floor(log10(raw))), part = raw / power;
-    double step = (part <= 1.0001 ? 1 : part <= 2.0001 ? 2 : part <= 5.0001 ? 5 : 10) * power;
-    step = whole && step < 1 ? 1 : step;
-    size_t n = 0;
-    for (double k = ceil(lo / step - 1e-6); k * step <= hi + step * 1e-6 && n < PLOT_TICKS; k++)
-        out[n++] = k * step == 0 ? 0 : k * step; // no -0
-    return n;
-}
-
-// Rounds to the digits that distinguish it from its neighbour, step away; 0: it has none.
-static void tick_text(double v, double step, buf *out)
-{
-    int digits = step > 0 && step < 1 ? (int)ceil(-log10(step) - 1e-6) : 0;
-    if (digits > 4 || fabs(v) >= 1e5 || (step == 0 && fabs(v) < 1000))
-        buf_fmt(out, "%.3g", v);
-    else
-        buf_fmt(out, "%.*f", digits, v);
-}
-
-// Without a power of ten in the range, a logarithmic axis is labelled like any other.
-static size_t log_ticks(const struct scale *sc, int most, double out[PLOT_TICKS])
-{
-    size_t n = plot_ticks(sc->lo, sc->hi, most, true, out);
-    for (size_t i = 0; i < n; i++)
-        out[i] = pow(10, out[i]);
-    return n >= 2 ? n : plot_ticks(pow(10, sc->lo), pow(10, sc->hi), most, false, out);
-}
-
-static void y_tick(
-    grid *g, rect plot, const struct scale *sc, double v, const char *words, bool ascii)
-{
-    style dim = {.attrs = ATTR_DIM};
-    rect axis = {plot.x - PLOT_AXIS, plot.y, PLOT_AXIS - 1, plot.h};
-    int y = plot.y + (int)lround((sc->hi - y_of(sc, v)) / (sc->hi - sc->lo) * (plot.h - 1));
-    grid_print(g, axis, axis.x, y, dim, "%6s", words);
-    grid_print(g, (rect){plot.x - 1, plot.y, 1, plot.h}, plot.x - 1, y, dim, ascii ? "+" : "┤");
-}
-
-// As many ticks as look well; if those are too few, as many as fit.
-static size_t find_y_ticks(const struct scale *sc, int rows, double out[PLOT_TICKS])
-{
-    enum { WELL = 3, TIGHT = 2, LEAST = 5 };
-    size_t n = 0;
-    for (int every = WELL; rows >= LEAST && n < 3 && every >= TIGHT; every--)
-        n = sc->log ? log_ticks(sc, rows / every, out)
-                    : plot_ticks(sc->lo, sc->hi, rows / every, false, out);
-    return n;
-}
-
-static void y_axis(grid *g, rect plot, const struct scale *sc, bool ascii)
-{
-    double ticks[PLOT_TICKS];
-    size_t n = find_y_ticks(sc, plot.h, ticks);
-    grid_vline(g, (rect){plot.x - 1, plot.y, 1, plot.h}, plot.x - 1, plot.y, plot.h,
-        (style){.attrs = ATTR_DIM});
-    if (n < 2) { // no room, or no round number in the range
-        ticks[0] = sc->log ? pow(10, sc->lo) : sc->lo;
-        ticks[1] = sc->log ? pow(10, sc->hi) : sc->hi;
-    }
-    bool powers = sc->log && ticks[1] > 9 * ticks[0]; // each has its own digits
-    for (size_t i = 0; i < (n < 2 ? 2 : n); i++) {
-        AUTO_BUF words = {0};
-        tick_text(ticks[i], n < 2 ? 0 : powers ? ticks[i] : ticks[1] - ticks[0], &words);
-        y_tick(g, plot, sc, ticks[i], buf_cstr(&words), ascii);
-    }
-}
-
-static int column_of(rect plot, const struct scale *sc, double x)
-{
-    return plot.x + (int)lround((x - sc->x0) / (sc->x1 - sc->x0) * (plot.w - 1));
-}
-
-// Prints the number of a tick below it, within the row. Returns where it begins.
-static int x_label(rect plot, rect row, const struct scale *sc, double v, double step, buf *words)
-{
-    buf_clear(words);
-    tick_text(v, step, words);
-    int w = (int)words->len, x = column_of(plot, sc, v) - w / 2, end = row.x + row.w;
-    x = x + w > end ? end - w : x;
-    return x < row.x ? row.x : x;
-}
-
-// Where the name of x begins: before the last number, "epoch 6"; if it would hide the number before
-// that and is short, left of the axis.
-static int name_place(
-    rect plot, rect row, const struct scale *sc, const double *ticks, size_t n, double step, int w)
-{
-    AUTO_BUF words = {0};
-    int name = row.x + row.w - w;
-    int last = n ? x_label(plot, row, sc, ticks[n - 1], step, &words) : row.x;
-    if (last + (int)words.len >= name && last - 1 - w > row.x)
-        name = last - 1 - w;
-    if (n < 2 || w > PLOT_AXIS - 2)
-        return name;
-    int x = x_label(plot, row, sc, ticks[n - 2], step, &words), to = x + (int)words.len;
-    return to >= name && x <= name + w ? plot.x - 2 - w : name;
-}
-
-static void x_axis(grid *g, rect plot, const struct scale *sc, const struct plot *p)
-{
-    int every = p->whole ? 5 : 8; // columns
-    style dim = {.attrs = ATTR_DIM};
-    double ticks[PLOT_TICKS];
-    AUTO_BUF words = {0};
-    rect row = {plot.x - 1, plot.y + plot.h, plot.w + 1, 1};
-    rect all = {plot.x - PLOT_AXIS, row.y, plot.w + PLOT_AXIS, 1};
-    int w = p->x_name ? text_width(p->x_name, strlen(p->x_name), 0) : 0;
-    int end = row.x + row.w, free_from = row.x;
-    size_t n = plot_ticks(sc->x0, sc->x1, plot.w / every, p->whole, ticks);
-    double step = n > 1 ? ticks[1] - ticks[0] : 0;
-    int name = name_place(plot, row, sc, ticks, n, step, w);
-    if (w)
-        grid_print(g, w > PLOT_AXIS - 2 ? row : all, name, row.y, dim, "%s", p->x_name);
-    for (size_t i = 0; i < n; i++) {
-        int x = x_label(plot, row, sc, ticks[i], step, &words), to = x + (int)words.len;
-        if (x < free_from || to > end || (w && to >= name && x <= name + w))
-            continue;
-        grid_print(g, row, x, row.y, dim, "%s", buf_cstr(&words));
-        free_from = to + 2;
-    }
-}
-
 static void widen_to(struct scale *sc, double y)
 {
     if (!isfinite(y))
@@ -421,20 +351,25 @@ static void widen_to(struct scale *sc, double y)
     sc->hi = fmax(sc->hi, y);
 }
 
-// The finite range of the values between x0 and x1.
+// The finite range of the values between x0 and x1, or the one that is given.
 static bool find_y(const struct plot *p, struct scale *sc)
 {
+    if (p->lo < p->hi && (!sc->log || p->lo > 0)) {
+        sc->lo = plot_y(sc, p->lo);
+        sc->hi = plot_y(sc, p->hi);
+        return true;
+    }
     sc->lo = INFINITY;
     sc->hi = -INFINITY;
     for (size_t i = 0; i < p->n; i++)
         for (size_t j = 0; j < p->series[i].n; j++) {
             const struct series *s = &p->series[i];
-            double x = x_of(s, j);
-            if (x < sc->x0 || x > sc->x1)
+            double x = plot_x(sc, x_of(s, j));
+            if (!(x >= 0 && x <= 1))
                 continue;
-            widen_to(sc, y_of(sc, s->values[j]));
-            widen_to(sc, s->low ? y_of(sc, s->low[j]) : NAN);
-            widen_to(sc, s->high ? y_of(sc, s->high[j]) : NAN);
+            widen_to(sc, s->band ? NAN : plot_y(sc, s->values[j]));
+            widen_to(sc, s->low ? plot_y(sc, s->low[j]) : NAN);
+            widen_to(sc, s->high ? plot_y(sc, s->high[j]) : NAN);
         }
     if (sc->lo > sc->hi)
         return false;
@@ -442,35 +377,72 @@ static bool find_y(const struct plot *p, struct scale *sc)
     return true;
 }
 
+static void draw_series(const struct canvas *c, const struct plot *p, const struct scale *sc)
+{
+    struct canvas own = *c;
+    own.point = p->ascii ? '.' : 0;
+    for (size_t i = 0; i < p->n; i++)
+        if (p->series[i].band)
+            band(&own, &p->series[i], sc);
+        else
+            intervals(c, &p->series[i], sc);
+    own.point = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct series *s = &p->series[i];
+        own.stroke = p->ascii || p->dashes ? s->stroke ? s->stroke - 1 : i : 0;
+        if (!s->band)
+            (p->points ? points : curve)(&own, s, sc);
+    }
+    for (size_t i = 0; i < p->n; i++)
+        if (p->series[i].letter)
+            letter(c, &p->series[i], sc);
+}
+
+// Of a logarithmic axis its range begins at the least positive value.
+static bool find_range(const struct plot *p, struct scale *sc)
+{
+    if (p->from < p->to) {
+        sc->x0 = p->from;
+        sc->x1 = p->to;
+    } else {
+        find_x(p->series, p->n, &sc->x0, &sc->x1);
+    }
+    if (!sc->log_x)
+        return true;
+    double least = INFINITY;
+    for (size_t i = 0; i < p->n && !(sc->x0 > 0); i++)
+        for (size_t j = 0; j < p->series[i].n; j++)
+            if (x_of(&p->series[i], j) > 0)
+                least = fmin(least, x_of(&p->series[i], j));
+    sc->x0 = log10(sc->x0 > 0 ? sc->x0 : least);
+    sc->x1 = log10(sc->x1);
+    if (!(sc->x0 < sc->x1))
+        sc->x1 = sc->x0 + 1;
+    return isfinite(sc->x0) && isfinite(sc->x1);
+}
+
 void plot_chart(grid *g, rect area, const struct plot *p)
 {
-    struct scale sc = {.log = p->log, .x0 = p->from, .x1 = p->to};
-    bool axes = area.w >= 12 && area.h >= 3, below = axes && area.h >= 6;
-    if (!(p->from < p->to))
-        find_x(p->series, p->n, &sc.x0, &sc.x1);
-    if (area.w <= 0 || area.h <= 0 || !find_y(p, &sc))
+    struct scale sc = {.log = p->log, .log_x = p->log_x};
+    bool axes = area.w >= 12 && area.h >= 3, below = axes && area.h >= 6, head = axes && !p->bare;
+    if (area.w <= 0 || area.h <= 0 || !find_range(p, &sc) || !find_y(p, &sc))
         return;
-    rect plot =
-        !axes ? area
-              : (rect){area.x + PLOT_AXIS, area.y + 1, area.w - PLOT_AXIS, area.h - 1 - below};
+    rect plot = !axes ? area
+                      : (rect){area.x + PLOT_AXIS, area.y + head, area.w - PLOT_AXIS,
+                            area.h - head - below};
     struct canvas c = canvas_in(g, plot, p->ascii);
     sc.w = plot.w * c.dots_x;
     sc.h = plot.h * c.dots_y;
-    if (axes) {
+    if (head)
         legend(g, (rect){area.x, area.y, area.w, 1}, p);
-        y_axis(g, plot, &sc, p->ascii);
-    }
+    if (axes)
+        plot_y_axis(g, plot, &sc, p->ascii);
     if (below)
-        x_axis(g, plot, &sc, p);
+        plot_x_axis(g, plot, &sc, p);
     if (p->at)
         grid_vline(
-            g, plot, column_of(plot, &sc, *p->at), plot.y, plot.h, (style){.attrs = ATTR_DIM});
-    for (size_t i = 0; i < p->n; i++)
-        intervals(&c, &p->series[i], &sc);
-    for (size_t i = 0; i < p->n; i++) {
-        c.stroke = p->ascii || p->dashes ? i : 0;
-        (p->points ? points : curve)(&c, &p->series[i], &sc);
-    }
+            g, plot, plot_column(plot, &sc, *p->at), plot.y, plot.h, (style){.attrs = ATTR_DIM});
+    draw_series(&c, p, &sc);
 }
 
 void plot_progress(grid *g, rect clip, int x, int y, int w, double fraction, style s, bool ascii)

@@ -28,9 +28,7 @@ struct curves {
     bool whole, is_plot, points;
 };
 
-static const style looks[] = {{.fg = COLOR_INDEX(4)}, {.fg = COLOR_INDEX(3)},
-    {.fg = COLOR_INDEX(2)}, {.fg = COLOR_INDEX(5)}, {.fg = COLOR_INDEX(6)}, {.fg = COLOR_INDEX(1)},
-    {.fg = COLOR_INDEX(7)}, {.attrs = ATTR_BOLD}};
+enum { LOOKS = 8 }; // of the series of a plot
 
 void curves_free(curves *c)
 {
@@ -93,8 +91,8 @@ static unsigned add_metric(curves *c, const cJSON *epochs, const char *name, sty
 static void add_pair(curves *c, const cJSON *epochs, const char *name)
 {
     AUTO_FREE char *other = str_fmt("val_%s", name);
-    unsigned both = add_metric(c, epochs, name, looks[0]);
-    both |= add_metric(c, epochs, other, looks[1]);
+    unsigned both = add_metric(c, epochs, name, plot_look(0));
+    both |= add_metric(c, epochs, other, plot_look(1));
     if (!both)
         return;
     size_t first = 0;
@@ -172,10 +170,10 @@ static void read_plot(curves *c, const cJSON *plot)
     {
         const cJSON *y = json_get(s, "y");
         size_t i = 0;
-        if (c->n == ARRAY_LEN(looks))
+        if (c->n == LOOKS)
             break;
-        struct series *new =
-            add_series(c, json_str_or(s, "name", ""), (size_t)cJSON_GetArraySize(y), looks[c->n]);
+        struct series *new = add_series(
+            c, json_str_or(s, "name", ""), (size_t)cJSON_GetArraySize(y), plot_look(c->n));
         cJSON_ArrayForEach(v, y)
         {
             ((double *)new->values)[i++] = number(v);

@@ -234,6 +234,7 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "-", ACT_ZOOM_OUT},
     {MODE_VIEW, "l", ACT_LOG_SCALE},
     {MODE_VIEW, "m", ACT_METRIC},
+    {MODE_VIEW, "r", ACT_CHART},
     {MODE_VIEW, "Tab", ACT_VIEW_NEXT},
     {MODE_VIEW, "S-Tab", ACT_VIEW_PREVIOUS},
     {MODE_VIEW, "C-c", ACT_INTERRUPT},

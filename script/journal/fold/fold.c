@@ -196,7 +196,7 @@ fold *fold_file(const char *path, err *first_bad, err *e)
 }
 
 // Printed text, or a display other than a training's progress: it affects none of the results.
-static bool is_only_shown(const char *line, size_t n)
+bool fold_only_shown(const char *line, size_t n)
 {
     static const char *const types[] = {"stream\"", "display\"", "update\""};
     static const char before[] = "{\"type\":\"";
@@ -211,7 +211,7 @@ static bool is_only_shown(const char *line, size_t n)
 
 fold *fold_without_outputs(const char *path, err *e)
 {
-    return fold_most(path, is_only_shown, NULL, e);
+    return fold_most(path, fold_only_shown, NULL, e);
 }
 
 fold *fold_shown(const char *path, err *first_bad, err *e)

@@ -120,6 +120,7 @@ fold *fold_file(const char *path, err *first_bad, err *e);
 // The same without what cells have printed and shown, the largest part of a long run: for lists of
 // runs.
 fold *fold_without_outputs(const char *path, err *e);
+bool fold_only_shown(const char *line, size_t n); // a line that it leaves out
 // The same as fold_file for programs that show the run: also calls fold_abandon if nobody writes
 // the file.
 fold *fold_shown(const char *path, err *first_bad, err *e);
@@ -192,6 +193,31 @@ bool fold_is_child(const fold *f);
 // here.
 cJSON *fold_history(const fold *f);
 cJSON *fold_child_history(const fold *f, const char *name); // the same for a child of the run
+// The same without JSON, for charts of millions of values: what one cell, or one branch of it, has
+// recorded of a metric. Borrowed until the next event; a series keeps its place, and its points are
+// only added to while its `age` is the same.
+#define METRIC_NO_STEP INT64_MIN
+struct metric_point {
+    double value;
+    int64_t step, wall; // step METRIC_NO_STEP: it has none
+};
+struct fold_series {
+    const char *name, *child, *branch; // child NULL: the run's own; branch NULL: the cell itself
+    const struct metric_point *points;
+    size_t n;
+    unsigned age;
+};
+size_t fold_series_count(const fold *f);
+struct fold_series fold_series(const fold *f, size_t i);
+// Calls `each` for every metric of every training's display, with its epochs as points, which are
+// valid during the call.
+struct fold_shown_series {
+    struct fold_series series;
+    int64_t display;
+    unsigned updates;
+};
+void fold_trainings(
+    const fold *f, void (*each)(void *arg, const struct fold_shown_series *s), void *arg);
 // What a cell has used besides globals, new: {inputs, images, versions, programs, variables,
 // objects = {name = what was recorded}}.
 cJSON *fold_depends(const fold *f, const char *id);

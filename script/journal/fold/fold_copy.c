@@ -76,6 +76,7 @@ static void copy_series(fold *f, const fold *from)
         f->series[i].cell = mem_strdup(s->cell);
         f->series[i].name = mem_strdup(s->name);
         f->series[i].child = mem_strdup(s->child);
+        f->series[i].branch = mem_strdup(s->branch);
         f->series[i].points = mem_dup(s->points, s->cap * sizeof *s->points);
         fold_index_series(f, i);
     }

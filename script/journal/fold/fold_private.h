@@ -9,15 +9,12 @@
 // A training's display: its epochs, and its evaluation.
 #define PROGRESS "application/vnd.firesteel.progress+json"
 
-struct metric_point {
-    double value;
-    int64_t step, wall;
-    bool has_step;
-};
 struct metric_series {
-    char *cell, *name, *child; // child: NULL: the run's own
+    char *cell, *name, *child, *branch; // child NULL: the run's own; branch NULL: of the cell
+                                        // itself, or of the child's branch
     struct metric_point *points;
     size_t n, cap;
+    unsigned age;
 };
 
 // A trial or a measurement: what its branch of the cell records belongs to it.
@@ -101,7 +98,7 @@ int fold_branch_order(const char *a, const char *b);
 int fold_learn(fold *f, const cJSON *record, err *e); // a "learned" event
 void fold_forget_recorded(fold *f, const char *id);
 struct metric_of {
-    const char *cell, *child, *name; // child NULL: none
+    const char *cell, *child, *branch, *name; // child, branch NULL: none
 };
 void fold_add_point(fold *f, const struct metric_of *of, struct metric_point point);
 void fold_index_series(fold *f, size_t at);

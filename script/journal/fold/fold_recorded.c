@@ -134,9 +134,11 @@ static void record_of_branch(fold *f, const char *list, const cJSON *r)
 static void add_point(fold *f, const cJSON *r, const char *child, double value)
 {
     struct metric_point point = {.value = value, .wall = f->last};
-    point.has_step = json_int(json_get(r, "step"), &point.step);
-    fold_add_point(
-        f, &(struct metric_of){json_str_or(r, "cell", ""), child, json_str(r, "name")}, point);
+    if (!json_int(json_get(r, "step"), &point.step))
+        point.step = METRIC_NO_STEP;
+    const char *branch = child ? NULL : json_str(r, "branch");
+    fold_add_point(f,
+        &(struct metric_of){json_str_or(r, "cell", ""), child, branch, json_str(r, "name")}, point);
 }
 
 int fold_record(fold *f, const cJSON *r, err *e)

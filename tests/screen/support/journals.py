@@ -106,3 +106,22 @@ def many(where, n, path="small.lua", parameters=0):
         events += [(5, stream("first", f"part of {i}\n")), (9, state("first", "ok")), (10, {"type": "end", "exit": 0, "outcome": "ok"})]
         write(where, f"small-20260102-{14 + i // 60:02}{i % 60:02}00-{i:04x}", events, began=f"2026-01-02T{14 + i // 60:02}:{i % 60:02}:00",
               path=os.path.join(where, path), parameters={"lr": i / 100, **more})
+
+
+def curves(where, path="small.lua"):
+    """Nine runs with three learning rates and three seeds each: loss, val_loss and accuracy; one of them has a spike."""
+    for i in range(9):
+        lr, seed = (0.1, 0.03, 0.01)[i // 3], i % 3 + 1
+        events = [(1, state("first", "running", count=1))]
+        for step in range(1, 201):
+            left = 2.718 ** (-step * lr / 3)
+            noise = ((step * 7919 + i * 104729) % 97) / 97
+            own = {"type": "recorded", "cell": "first", "kind": "metric", "step": step}
+            loss = left + 0.1 + 0.05 * noise + (3 if step == 50 and i == 1 else 0)
+            events.append((1 + step / 2, {**own, "name": "loss", "value": round(loss, 5)}))
+            if step % 10 == 0:
+                events.append((1 + step / 2, {**own, "name": "val_loss", "value": round(left * 1.1 + 0.12 + 0.02 * noise, 5)}))
+                events.append((1 + step / 2, {**own, "name": "accuracy", "value": round(1 - left * 0.8 - 0.05 * noise, 5)}))
+        events += [(102, state("first", "ok")), (103, {"type": "end", "exit": 0, "outcome": "ok"})]
+        write(where, f"small-20260102-140{i + 1}00-{i + 1:04x}", events, began=f"2026-01-02T14:0{i + 1}:00",
+              path=os.path.join(where, path), parameters={"lr": lr, "seed": seed, "units": 64})

@@ -84,7 +84,8 @@ static double unit(const char *s, size_t n)
     } units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60},
         {"h", 3600}, {"d", 86400}, {"y", 365 * 86400.0}, {"Ki", 1024.0}, {"Mi", 1048576.0},
         {"Gi", 1073741824.0}, {"Ti", 1099511627776.0}, {"k", 1e3}, {"kB", 1e3}, {"M", 1e6},
-        {"MB", 1e6}, {"G", 1e9}, {"GB", 1e9}, {"T", 1e12}, {"TB", 1e12}, {"B", 1}, {"%", 1}};
+        {"MB", 1e6}, {"G", 1e9}, {"GB", 1e9}, {"T", 1e12}, {"TB", 1e12}, {"B", 1}, {"%", 1},
+        {"*", 1}}; // the best of its column
     for (size_t i = 0; i < ARRAY_LEN(units); i++)
         if (strlen(units[i].name) == n && memcmp(units[i].name, s, n) == 0)
             return units[i].worth;

@@ -17,8 +17,8 @@ int tablevalue_entry_width(const cJSON *columns, const cJSON *row, int i);
 int tablevalue_width(const cJSON *table, int most);
 // Does the column with this name stay when there is no room for all? ("keep" lists them.)
 bool tablevalue_keeps(const cJSON *table, const char *column);
-// "12", "3.5", "40%", "1/2", "512Mi", "3h5m", "4 (2m ago)" as numbers that order as they should;
-// false for anything else.
+// "12", "3.5", "40%", "1/2", "512Mi", "3h5m", "4 (2m ago)", "0.5*" as numbers that order as they
+// should; false for anything else.
 bool tablevalue_worth(const char *words, double *worth);
 // The colour for words that describe a state.
 style tablevalue_look(const char *words);

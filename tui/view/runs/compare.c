@@ -26,7 +26,7 @@ struct line {
 };
 struct compare_view {
     view head;
-    char *runs[2];
+    char *runs[2], *folder;
     struct line *lines;
     size_t n;
     cJSON *history[2]; // {metric = [{value, step}…]}
@@ -266,6 +266,10 @@ static void draw(const view *view_, grid *g, rect area)
 static bool act(view *view_, enum action a)
 {
     struct compare_view *v = (struct compare_view *)view_;
+    if (a == ACT_CHART) {
+        metrics_push(view_->bench, v->folder, (char *[]){v->runs[0], v->runs[1], NULL});
+        return true;
+    }
     if (a != ACT_METRIC)
         return scroll_act(&v->scroll, a);
     size_t n = v->metrics ? strv_len(v->metrics) : 0;
@@ -279,7 +283,7 @@ static bool act(view *view_, enum action a)
 
 static void hint(const view *v, buf *out)
 {
-    buf_str(out, "m next metric  q back");
+    buf_str(out, "m next metric  p chart  q back");
 }
 
 static void done(view *view_)
@@ -296,6 +300,7 @@ static void done(view *view_)
     }
     strv_free(v->metrics);
     curves_free(v->curves);
+    free(v->folder);
     free(v->lines);
 }
 
@@ -314,6 +319,7 @@ void compare_push(bench *b, const char *folder, const char *one, const char *oth
 {
     struct compare_view *v = view_push(b, &compare_view_ops, sizeof *v);
     const char *const runs[2] = {one, other};
+    v->folder = mem_strdup(folder);
     cJSON *rows[2];
     fold *folds[2];
     char *spools[2] = {0};
@@ -340,6 +346,7 @@ void compare_push(bench *b, const char *folder, const char *one, const char *oth
 
 static const struct binding bindings[] = {
     {MODE_VIEW, "m", ACT_METRIC},
+    {MODE_VIEW, "p", ACT_CHART},
 };
 static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops compare_view_ops = {.name = "compare",

@@ -100,13 +100,24 @@ static void open_selected(struct runs_view *v)
 
 static void mark(struct runs_view *v)
 {
-    bool same = str_eq(v->marked, v->uid);
-    free(v->marked);
-    v->marked = mem_strdup(same ? NULL : v->uid);
+    if (!v->uid)
+        return;
+    marks_set(v->marks, v->uid, !marks_has(v->marks, v->uid));
     runs_rows_load(v);
     if (v->scroll.at + 1 < tabledata_count(v->data))
         v->scroll.at++;
     runs_rows_remember(v);
+}
+
+static void mark_all(struct runs_view *v)
+{
+    bool all = true;
+    size_t n = tabledata_count(v->data);
+    for (size_t i = 0; i < n; i++)
+        all = all && marks_has(v->marks, tabledata_at(v->data, i)->uid);
+    for (size_t i = 0; i < n; i++)
+        marks_set(v->marks, tabledata_at(v->data, i)->uid, !all);
+    runs_rows_load(v);
 }
 
 // From a child to its run.
@@ -144,16 +155,43 @@ static const struct table_row *next_like(const struct runs_view *v)
     return row;
 }
 
-// With the marked one; without a mark, with the one before it in time.
+// The marked ones, in the order in which they were marked; new, NULL: none.
+static char **marked(const struct runs_view *v)
+{
+    char **runs = NULL;
+    size_t i = 0;
+    for (const char *uid; (uid = marks_next(v->marks, &i));)
+        runs = strv_add(runs, uid);
+    return runs;
+}
+
+// Two marked ones, or one with that at the cursor; without a mark, with the one before it in time.
+// More than two as a table.
 static void compare(struct runs_view *v)
 {
     bench *b = v->head.bench;
     const struct table_row *next = next_like(v);
-    const char *other = v->marked ? v->marked : next ? next->uid : NULL;
-    if (!v->uid || !other || str_eq(other, v->uid))
-        bench_say(b, "m marks a run, and c compares it with the one at the cursor");
+    char **runs = marked(v);
+    size_t n = runs ? strv_len(runs) : 0;
+    const char *other = n ? runs[0] : next ? next->uid : NULL, *one = n > 1 ? runs[1] : v->uid;
+    if (n > 2)
+        beside_push(b, v->folder, runs);
+    else if (!one || !other || str_eq(other, one))
+        bench_say(b, "Space marks runs; c compares two of them, or more in a table");
     else
-        compare_push(b, v->folder, other, v->uid);
+        compare_push(b, v->folder, other, one);
+    strv_free(runs);
+}
+
+// The marked ones; without marks the one at the cursor with its trials.
+static void show_chart(struct runs_view *v)
+{
+    char **runs = marked(v);
+    if (!runs && v->uid)
+        runs = strv_add(runs, v->uid);
+    if (runs)
+        metrics_push(v->head.bench, v->folder, runs);
+    strv_free(runs);
 }
 
 // Before a run is removed: it cannot be brought back.
@@ -241,13 +279,20 @@ static bool act_on(struct runs_view *v, enum action a)
         open_selected(v);
         return true;
     case ACT_MARK_RUN:
+    case ACT_MARK_ROW:
         mark(v);
         return true;
     case ACT_RUN_CHILDREN:
         toggle_children(v);
         return true;
+    case ACT_MARK_ALL:
+        mark_all(v);
+        return true;
     case ACT_COMPARE:
         compare(v);
+        return true;
+    case ACT_CHART:
+        show_chart(v);
         return true;
     case ACT_REMOVE_RUN:
         remove_selected(v);
@@ -300,7 +345,7 @@ static int wait_ms(const view *view_)
 
 static void hint(const view *v, buf *out)
 {
-    buf_str(out, "Enter opens  / lr<0.1  s sort  t trials  m mark  c compare  a all  q back");
+    buf_str(out, "Enter opens  / lr<0.1  s sort  t trials  Space mark  c compare  p chart  q back");
 }
 
 static void done(view *view_)
@@ -316,7 +361,7 @@ static void done(view *view_)
     free(v->rows);
     free(v->folder);
     free(v->notebook);
-    free(v->marked);
+    marks_free(v->marks);
     free(v->uid);
     strv_free(v->opened);
 }
@@ -337,6 +382,7 @@ void runs_push(bench *b)
     v->n = runs_list_count(runs);
     v->rows = mem_array(v->n + 1, sizeof *v->rows);
     v->data = tabledata_new();
+    v->marks = marks_new();
     v->sort = -1;
     sheet_init(&v->sheet, &rows_ops, v);
     v->filter.past = bench_past(b);
@@ -347,7 +393,10 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "Enter", ACT_OPEN},
     {MODE_VIEW, "t", ACT_RUN_CHILDREN},
     {MODE_VIEW, "m", ACT_MARK_RUN},
+    {MODE_VIEW, "Space", ACT_MARK_ROW},
+    {MODE_VIEW, "*", ACT_MARK_ALL},
     {MODE_VIEW, "c", ACT_COMPARE},
+    {MODE_VIEW, "p", ACT_CHART},
     {MODE_VIEW, "a", ACT_ALL_RUNS},
     {MODE_VIEW, "D", ACT_REMOVE_RUN},
     {MODE_VIEW, "e", ACT_EXPORT_RUN},

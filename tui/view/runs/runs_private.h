@@ -5,6 +5,7 @@
 #include "script/journal/runs/runs.h"
 #include "tui/bench/views.h"
 #include "tui/part/filter.h"
+#include "tui/part/marks.h"
 #include "tui/part/scroll.h"
 #include "tui/part/table/sheet.h"
 #include "tui/part/table/tabledata.h"
@@ -23,7 +24,7 @@ struct runs_view {
     size_t n_fields;
     size_t loaded; // so many rows are in the table
     int64_t drawn; // mono ns: when they came into it
-    char *marked;  // a run's name
+    marks *marks;  // of runs and trials, by name
     char **opened; // names of runs whose children are shown; NULL: none
     char *uid;     // of the row with the cursor
     tabledata *data;

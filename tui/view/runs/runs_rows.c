@@ -103,7 +103,7 @@ static const char *short_time(const cJSON *row, char out[6])
 static char *short_name(const struct runs_view *v, const char *run)
 {
     size_t n = strlen(run), stamp = sizeof "-20260102-030405-1a2b" - 1;
-    const char *mark = str_eq(run, v->marked) ? "*" : "", *hash = n > HASH ? run + n - HASH : run;
+    const char *mark = marks_has(v->marks, run) ? "*" : "", *hash = n > HASH ? run + n - HASH : run;
     const char *child = strchr(run, '/');
     if (child)
         return str_fmt("%s  %s", mark, child + 1);
@@ -293,8 +293,7 @@ void runs_rows_forget(struct runs_view *v, const char *run)
         cJSON_Delete(v->rows[i]);
         v->rows[i] = cJSON_CreateObject();
     }
-    if (str_eq(v->marked, run))
-        free(STEAL(v->marked));
+    marks_set(v->marks, run, false);
     runs_rows_load(v);
 }
 
