@@ -23,7 +23,7 @@ static cJSON *read_index(const image_store *s, err *e)
     if (path_read(path, &text, INDEX_LIMIT, e))
         return NULL;
     cJSON *index = json_parse(buf_cstr(&text), text.len, e);
-    if (index && cJSON_IsArray(json_get(index, "manifests")))
+    if (cJSON_IsArray(json_get(index, "manifests")))
         return index;
     cJSON_Delete(index);
     err_set(e, ERR_CORRUPT, "%s is not the index of an OCI image layout", path);

@@ -39,8 +39,6 @@ int packaged_compile(model *m, err *e)
         return 0;
     compile_spec spec = {
         .optimizer = optimizer_default(OPTIMIZER_SGD), .loss = LOSS_MEAN_SQUARED_ERROR};
-    for (size_t i = 0; i < HEADS_MAX - 1; i++)
-        spec.more[i].loss = LOSS_MEAN_SQUARED_ERROR;
     for (size_t i = 0; i < model_output_count(m); i++)
         *(i ? &spec.more[i - 1].loss : &spec.loss) = loss_of(m, i);
     return model_compile(m, &spec, e);

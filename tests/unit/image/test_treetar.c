@@ -328,6 +328,19 @@ TEST(that_nothing_was_copied_is_said)
     check_kind("here/out", "-> x");
 }
 
+TEST(an_empty_folder_is_written_and_a_pipe_is_not)
+{
+    err e = {0};
+    struct treetar_told told = {0};
+    AUTO_FREE char *folder = at("empty"), *pipe = at("pipe"), *path = at("written.tar");
+    AUTO_FD fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    CHECK_INT(mkdir(folder, 0755), 0);
+    CHECK_INT(mkfifo(pipe, 0600), 0);
+    CHECK_OK(treetar_write(fd, folder, "empty", &told, &e) == 0, e);
+    CHECK_INT(treetar_write(fd, pipe, "pipe", &(struct treetar_told){0}, &e), -1);
+    CHECK_HAS(e.text, "nothing was copied: ");
+}
+
 TEST(names_stay)
 {
     put("victim/file", "ours");

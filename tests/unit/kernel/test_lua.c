@@ -4,6 +4,7 @@
 #include "script/api/sources.h"
 #include "script/kernel/cells/values/lastvalue.h"
 #include "script/kernel/cells/values/luajson.h"
+#include "script/kernel/cells/values/plainvalue.h"
 #include "script/kernel/cells/values/template.h"
 #include "tests/support/tap.h"
 
@@ -183,6 +184,30 @@ static void check_template(const char *text, const char *want)
     AUTO_FREE char *got = mem_strdup(lua_tostring(L, -1));
     lua_close(L);
     CHECK_STR(got, want);
+}
+
+TEST(plain_values_have_one_text)
+{
+    lua_State *L = fresh();
+    static const struct {
+        const char *value, *text;
+    } cases[] = {{"{ b = { 1, 'x' }, a = true }", "{ a = true, b = { 1, 'x' } }"},
+        {"{ object = setmetatable({}, {}) }", NULL}, {"setmetatable({}, {})", NULL},
+        {"{ print }", NULL}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_FREE char *one = str_fmt("return %s", cases[i].value);
+        AUTO_FREE char *other = str_fmt("return %s", cases[i].text ? cases[i].text : "nil");
+        AUTO_BUF a = {0}, b = {0};
+        CHECK_INT(luaL_dostring(L, one), LUA_OK);
+        CHECK_INT(luaL_dostring(L, other), LUA_OK);
+        CHECK_INT(plainvalue_add(L, -2, 1000, &a), cases[i].text != NULL);
+        if (cases[i].text) {
+            CHECK(plainvalue_add(L, -1, 1000, &b));
+            CHECK_STR(buf_cstr(&a), buf_cstr(&b));
+        }
+        lua_settop(L, 0);
+    }
+    lua_close(L);
 }
 
 TEST(templates)

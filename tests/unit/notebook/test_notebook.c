@@ -852,6 +852,7 @@ TEST(ipynb_opens_and_saves_without_loss)
     const cell *c = notebook_cell(nb, 0);
     CHECK_STR(c->id, "one");
     CHECK_STR(c->options.language, "bash");
+    CHECK_STR(c->marker, "T language=\"bash\""); // as in a script, not as JSON
     CHECK_STR(c->source, "echo hi");
     AUTO_JSON *j = notebook_to_ipynb(nb, NULL, NULL);
     CHECK_STR(json_path_str(j, "cells[0].source[0]"), "%%bash\n");

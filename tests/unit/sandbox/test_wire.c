@@ -287,6 +287,22 @@ TEST(finalizers_are_named_with_their_domain)
         "name is neither a standard finalizer name nor is it fully qualified");
 }
 
+TEST(a_spark_application_has_a_mode_that_there_is)
+{
+    static const char text[] = "{'metadata': {'name': 'x'}, 'spec': {'type': 'Python', 'mode': "
+                               "'%s', 'sparkVersion': '3.5.7', 'mainApplicationFile': 'a.py', "
+                               "'driver': {}, 'executor': {}}}";
+    for (int good = 0; good < 2; good++) {
+        AUTO_JSON *causes = NULL;
+        AUTO_FREE char *app = str_fmt(text, good ? "cluster" : "clutser");
+        AUTO_JSON *o = parse(app);
+        validate(KIND(SPARKAPPLICATIONS), o, NULL, &causes);
+        CHECK_INT(cJSON_GetArraySize(causes), !good);
+        if (!good)
+            CHECK_STR(json_path_str(causes, "[0].field"), "spec.mode");
+    }
+}
+
 TEST(statuses)
 {
     AUTO_JSON *causes = NULL;

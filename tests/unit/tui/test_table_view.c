@@ -119,10 +119,32 @@ static void add_pod(buf *out, int i, const char *status)
         i, i, i, status);
 }
 
+static void say_run(struct stage *s)
+{
+    say(s, MESSAGE_run,
+        "{\"format\":1,\"run\":\"a\",\"notebook\":\"-- %%%% A\\nx = 1\\n\",\"cells\":[\"one\"],"
+        "\"cwd\":\"/"
+        "x\",\"host\":\"h\",\"pid\":1,\"versions\":{},\"salt\":\"\",\"headless\":false}");
+}
+
+static void say_table(struct stage *s, int n)
+{
+    AUTO_BUF rows = {0};
+    for (int i = 0; i < n; i++) {
+        buf_str(&rows, i ? "," : "");
+        add_pod(&rows, i, "Running");
+    }
+    say(s, MESSAGE_display,
+        "{\"cell\":\"one\",\"id\":%d,\"live\":true,\"data\":{\"text/plain\":\"\","
+        "\"application/vnd.firesteel.pods+json\":{\"columns\":[\"NAME\",\"READY\",\"STATUS\","
+        "\"RESTARTS\",\"AGE\"],\"actions\":[\"describe\",\"logs\"],\"rows\":[%s]}}"
+        "}",
+        DISPLAY, buf_cstr(&rows));
+}
+
 // A notebook of one cell; its display has all the rows, on the full screen.
 static void open_stage(struct stage *s)
 {
-    AUTO_BUF rows = {0};
     *s = (struct stage){.grid = grid_new(80, 24), .seq = -1};
     s->bench = bench_new(&(struct bench_about){.temporary = "/tmp"}, &ops, s);
     bench_connect(s->bench, &s->kernel, true);
@@ -133,20 +155,8 @@ static void open_stage(struct stage *s)
         "{\"rev\":1,\"saved\":true,\"text\":\"-- %%%% A\\nx = 1\\n\",\"cells\":[{\"id\":\"one\","
         "\"kind\":\"code\",\"title\":\"A\",\"source\":\"x = 1\",\"marker\":\"A\",\"line\":1}]}");
     s->seq = 0;
-    say(s, MESSAGE_run,
-        "{\"format\":1,\"run\":\"a\",\"notebook\":\"-- %%%% A\\nx = 1\\n\",\"cells\":[\"one\"],"
-        "\"cwd\":\"/"
-        "x\",\"host\":\"h\",\"pid\":1,\"versions\":{},\"salt\":\"\",\"headless\":false}");
-    for (int i = 0; i < ROWS; i++) {
-        buf_str(&rows, i ? "," : "");
-        add_pod(&rows, i, "Running");
-    }
-    say(s, MESSAGE_display,
-        "{\"cell\":\"one\",\"id\":%d,\"live\":true,\"data\":{\"text/plain\":\"\","
-        "\"application/vnd.firesteel.pods+json\":{\"columns\":[\"NAME\",\"READY\",\"STATUS\","
-        "\"RESTARTS\",\"AGE\"],\"actions\":[\"describe\",\"logs\"],\"rows\":[%s]}}"
-        "}",
-        DISPLAY, buf_cstr(&rows));
+    say_run(s);
+    say_table(s, ROWS);
     draw(s);
     press(s, "O");
 }
@@ -203,6 +213,35 @@ TEST(the_cursor_stays_with_its_row)
     CHECK_INT(json_int_or(s.kernel.request, "display", 0), DISPLAY);
     press(&s, "y");
     CHECK_HAS(row(&s, 23), "this table has no yaml");
+    close_stage(&s);
+}
+
+TEST(a_table_of_a_cell_keeps_its_namespace)
+{
+    struct stage s;
+    open_stage(&s);
+    press(&s, "a");
+    CHECK_HAS(row(&s, 23), "only tables of the desk (:pods) change their namespace");
+    CHECK_HAS(row(&s, 2), "pod-0000");
+    close_stage(&s);
+}
+
+// The connection was lost, and the run goes on: what was missed is in the table at once.
+TEST(a_table_has_what_came_while_nobody_was_connected)
+{
+    struct stage s;
+    open_stage(&s);
+    s.seq = -1;
+    say(&s, MESSAGE_welcome,
+        "{\"version\":1,\"run\":\"a\",\"pid\":1,\"cwd\":\"/x\",\"journal\":\"/x/a.jsonl\","
+        "\"state\":\"idle\",\"headless\":false,\"seq\":3}");
+    s.seq = 0;
+    say_run(&s);
+    say_table(&s, 2);
+    update(&s, 1, "Evicted");
+    draw(&s);
+    CHECK_HAS(row(&s, 0), "pods  2 rows");
+    CHECK_HAS(row(&s, 3), "Evicted");
     close_stage(&s);
 }
 
