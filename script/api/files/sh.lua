@@ -96,7 +96,7 @@ end
 -- Sets a variable (nil: removes it) for children of cells, and in kernels of Jupyter: core.surroundings has what they
 -- are told.
 core.surroundings = core.surroundings or {}
-function core.settle(name, value)
+function core.set_variable(name, value)
   core.setenv(name, value)
   core.surroundings[name] = value == nil and core.null or value
 end
@@ -104,7 +104,7 @@ end
 -- %env NAME=VALUE, %env NAME, %env
 function magic.env(name, value)
   if value ~= nil then
-    core.settle(name, value)
+    core.set_variable(name, value)
     print("env: " .. name .. "=" .. value)
   elseif name then
     local now = core.getenv(name)

@@ -10,7 +10,7 @@ end
 
 -- What a cell in Python has set in its environment: {name: value, or null}.
 function core.hooks.environ(changes)
-  for name, value in pairs(changes) do core.settle(name, value ~= core.null and value or nil) end
+  for name, value in pairs(changes) do core.set_variable(name, value ~= core.null and value or nil) end
   return {}
 end
 
