@@ -41,8 +41,10 @@ static struct metric_series *series_of(fold *f, const struct metric_of *of)
         return &f->series[at];
     at = f->n_series++;
     f->series = mem_resize(f->series, f->n_series, sizeof *f->series);
-    f->series[at] = (struct metric_series){
-        .cell = mem_strdup(of->cell), .child = mem_strdup(of->child), .name = mem_strdup(of->name)};
+    f->series[at] = (struct metric_series){.cell = mem_strdup(of->cell),
+        .child = mem_strdup(of->child),
+        .branch = mem_strdup(of->branch),
+        .name = mem_strdup(of->name)};
     fold_index_series(f, at);
     return &f->series[at];
 }

@@ -666,6 +666,28 @@ TEST(who_has_printed_rows_need_not_keep_them)
     fold_free(f);
 }
 
+TEST(each_branch_has_a_series_of_its_own)
+{
+    fold *f = fold_new();
+    event(f, "{\"type\":\"run\",\"seq\":1,\"run\":\"a\",\"notebook\":\"-- %%\\nx = 1\\n\"}");
+    for (int i = 1; i <= 4; i++) {
+        AUTO_FREE char *words =
+            str_fmt("{\"type\":\"recorded\",\"seq\":%d,\"cell\":\"c\",\"branch\":\"%d\",\"kind\":"
+                    "\"metric\",\"name\":\"loss\",\"value\":%d,\"step\":%d}",
+                i + 1, i % 2, i, i);
+        event(f, words);
+    }
+    CHECK_INT(fold_series_count(f), 2);
+    struct fold_series s = fold_series(f, 1);
+    CHECK_STR(s.name, "loss");
+    CHECK_STR(s.branch, "0");
+    CHECK_INT(s.n, 2);
+    CHECK(s.points[1].value == 4 && s.points[1].step == 4);
+    AUTO_JSON *history = fold_history(f);
+    CHECK_INT(cJSON_GetArraySize(json_get(history, "loss")), 4);
+    fold_free(f);
+}
+
 TEST(nonsense_is_no_crash)
 {
     static const char *const events[] = {"{}", "{\"type\":5}", "{\"type\":\"state\"}",
