@@ -8,10 +8,11 @@ import re
 import signal
 import stat
 import subprocess
+import time
 
 from foreign import ENV, PYTHON, VENV, firesteel, ipynb, needs_kernels, python, write
 from kernel import Connection, Kernel, cell
-from tap import CACHE, FIRESTEEL, RUNTIME, Skip, eventually, owned, run, sh
+from tap import CACHE, FIRESTEEL, PATIENCE, RUNTIME, Skip, eventually, owned, run, sh
 
 NONE = {"VIRTUAL_ENV": None, "CONDA_PREFIX": None, "JUPYTER_PATH": None, "JUPYTER_DATA_DIR": None, "HOME": "/nonexistent"}
 
@@ -246,6 +247,22 @@ def test_a_python_notebook_headless(t):
     assert code[7]["outputs"][0]["data"]["application/json"] == {"a": [1]}, code[7]
     assert "Return the number of items" in "".join(code[7]["outputs"][-1].get("text", [])), code[7]
     assert out["metadata"]["kernelspec"] == PYTHON["kernelspec"], out["metadata"]
+
+
+def test_long_work_of_a_binding_is_told_and_ends_by_an_interrupt(t):
+    needs_kernels()
+    folder = t.dir()
+    write(folder, "n.py", "# %%\nimport firesteel\nfiresteel.image.build(tag=\"a\", add=[\"big\"], worker=False)\n")
+    with open(os.path.join(folder, "big"), "w") as f:
+        f.truncate(64 << 30)  # without blocks
+    p = subprocess.Popen([FIRESTEEL, "run", "n.py", "-o", "json"], cwd=folder, env=dict(os.environ, **ENV, HOME=folder),
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    told = next((e for e in map(json.loads, p.stdout) if e["type"] == "progress"), None)
+    assert told and told["what"] == "build a" and told["phase"] == "hashing" and told["total"] == 64 << 30, told
+    began = time.monotonic()
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=60 * PATIENCE)
+    assert p.returncode == 130 and time.monotonic() - began < 2 * PATIENCE, (p.returncode, time.monotonic() - began)
 
 
 def test_empty_cells_and_syntax_errors_are_as_nbclient_has_them(t):

@@ -234,6 +234,20 @@ def test_effects_are_asked_for_through_stdin(t):
     assert reply["status"] == "error" and "allow_stdin is false" in reply["evalue"], reply
 
 
+def test_long_work_has_a_line_that_says_in_the_end_what_was_done(t):
+    c = Client(t)
+    with open(os.path.join(c.cwd, "big"), "w") as f:
+        f.truncate(64 << 30)  # without blocks
+    sent = c.send('fs.sha256 "big"')
+    first = c.until(lambda m: m["msg_type"] == "display_data" and m["parent_header"]["msg_id"] == sent)["content"]
+    assert first["data"]["text/plain"].startswith("read big: hashing "), first
+    c.manager.interrupt_kernel()
+    assert c.reply(sent)["ename"] == "interrupted"
+    last = c.until(lambda m: m["msg_type"] == "update_display_data" and " in " in m["content"]["data"]["text/plain"])["content"]
+    assert last["transient"] == first["transient"] and last["data"]["text/plain"].startswith("read big: "), last
+    assert len(c.of(sent, "display_data")) == 1, c.of(sent)
+
+
 def test_interrupts_by_message_and_by_signal(t):
     c = Client(t)
     for interrupt in (c.manager.interrupt_kernel, lambda: os.kill(c.manager.provisioner.pid, signal.SIGINT)):
