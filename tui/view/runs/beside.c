@@ -470,6 +470,7 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "p", ACT_CHART},
     {MODE_VIEW, "c", ACT_COMPARE},
     {MODE_VIEW, "B", ACT_BEST},
+    {MODE_VIEW, "W", ACT_SAVE_CSV},
     SHEET_KEYS,
 };
 static const struct keymap keys = KEYMAP(bindings);
