@@ -7,6 +7,7 @@
 #include "base/os/path.h"
 #include "base/str.h"
 #include "cli/places.h"
+#include "k8s/sandbox/api/openapi.h"
 #include "k8s/sandbox/api/registry_route.h"
 #include "k8s/sandbox/api/sandbox.h"
 #include "k8s/sandbox/nodes/podinit.h"
@@ -52,6 +53,7 @@ static const char usage[] = "Usage: firesteel-sandbox --dir DIR --images DIR [--
                             "  --port PORT     listen there on 127.0.0.1 (default: any free port)\n"
                             "  --notify-fd N   write {\"kubeconfig\": PATH} there when ready\n"
                             "  --processes     run pods as plain processes, also those of images\n"
+                            "  --openapi       print the schemas of its kinds, and end\n"
                             "  --private       end when the reader of that descriptor is gone\n";
 
 static int fail(const char *what)
@@ -207,9 +209,21 @@ static int notify(struct program *p, err *e)
     return fd_write_all(p->settings.notify_fd, b.data, b.len, e);
 }
 
+// The kinds that every sandbox has, for whoever checks manifests without a cluster.
+static int print_openapi(void)
+{
+    kinds *all = kinds_new();
+    AUTO_JSON *document = openapi_document(all, NULL, FIRESTEEL_VERSION);
+    AUTO_FREE char *text = json_to_str(document);
+    kinds_free(all);
+    return puts(text) < 0 || fflush(stdout) != 0;
+}
+
 int main(int argc, char **argv)
 {
     err e = {0};
+    if (argc == 2 && str_eq(argv[1], "--openapi"))
+        return print_openapi();
     if (argc > 1 && str_eq(argv[1], "--pod")) {
         podinit_run(argv + 2, &e);
         fprintf(stderr, "firesteel-pod: %s\n", e.text);

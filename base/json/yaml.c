@@ -4,6 +4,7 @@
 
 #include "base/data/hashmap.h"
 #include "base/data/hashset.h"
+#include "base/json/yamlmarks.h"
 #include "base/json/yamlscalar.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -36,8 +37,9 @@ struct reader {
     size_t at, index;   // a byte of the text, and the number of its character
     struct anchor *anchors;
     size_t nodes;
-    bool twice;   // the error is a key that occurs twice
-    bool letters; // y and n are texts
+    bool twice;        // the error is a key that occurs twice
+    bool letters;      // y and n are texts
+    yaml_marks *marks; // NULL: places are not noted
     err *e;
 };
 
@@ -304,13 +306,16 @@ static int pair(struct reader *r, struct mapping *m, int depth)
     bool merges = is_merge_key(&r->event);
     AUTO_JSON *key = node(r, depth);
     AUTO_FREE char *name = key ? key_text(r, mark, key) : NULL;
+    yaml_marks_forget(r->marks, key);
     if (!name || next(r) != 0)
         return -1;
     cJSON *value = node(r, depth);
     if (!value)
         return -1;
+    yaml_marks_note_key(r->marks, value, mark.line, mark.column);
     if (!merges)
         return set_key(r, m, mark, name, value);
+    yaml_marks_forget(r->marks, value);
     int status = merge(r, m, mark, value);
     cJSON_Delete(value);
     return status;
@@ -344,9 +349,7 @@ static cJSON *sequence(struct reader *r, int depth)
     return NULL;
 }
 
-// Reads the node that begins with r->event; afterwards r->event is its last event. Tags of lists
-// and mappings are ignored, as in Go.
-static cJSON *node(struct reader *r, int depth)
+static cJSON *node_within(struct reader *r, int depth)
 {
     const yaml_event_t *event = &r->event;
     if (++r->nodes > MAX_NODES || depth > MAX_DEPTH) {
@@ -363,6 +366,24 @@ static cJSON *node(struct reader *r, int depth)
                    : event->type == YAML_MAPPING_START_EVENT ? mapping(r, depth + 1)
                                                              : sequence(r, depth + 1);
     end_anchor(r, anchor, value);
+    return value;
+}
+
+// Reads the node that begins with r->event; afterwards r->event is its last event. Tags of lists
+// and mappings are ignored, as in Go.
+static cJSON *node(struct reader *r, int depth)
+{
+    yaml_mark_t from = r->event.start_mark;
+    bool plain =
+        r->event.type == YAML_SCALAR_EVENT && r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    cJSON *value = node_within(r, depth);
+    yaml_mark_t to = r->event.end_mark;
+    const struct yaml_mark mark = {.line = from.line,
+        .column = from.column,
+        .end_line = to.line,
+        .end_column = to.column,
+        .plain = plain};
+    yaml_marks_note(r->marks, value, &mark);
     return value;
 }
 
@@ -423,13 +444,14 @@ static cJSON *read_documents(struct reader *r)
 }
 
 // JSON is tried where YAML fails: JSON may have several values without "---", and "\ud83d\ude00".
-static cJSON *parse(const char *text, size_t n, bool letters, err *e)
+static cJSON *parse(const char *text, size_t n, bool letters, yaml_marks *marks, err *e)
 {
     struct reader r;
     AUTO_BUF lines = {0};
     add_lines(&lines, text, n);
     open_reader(&r, &lines, e);
     r.letters = letters;
+    r.marks = marks;
     cJSON *documents = read_documents(&r);
     if (!documents && !r.twice && lines.data[strspn(lines.data, " \t\r\n")] == '{') {
         documents = json_parse_stream(text, n, NULL);
@@ -442,12 +464,17 @@ static cJSON *parse(const char *text, size_t n, bool letters, err *e)
 
 cJSON *yaml_parse(const char *text, size_t n, err *e)
 {
-    return parse(text, n, false, e);
+    return parse(text, n, false, NULL, e);
 }
 
 cJSON *yaml_parse_letters(const char *text, size_t n, err *e)
 {
-    return parse(text, n, true, e);
+    return parse(text, n, true, NULL, e);
+}
+
+cJSON *yaml_parse_marked(const char *text, size_t n, yaml_marks *m, err *e)
+{
+    return parse(text, n, false, m, e);
 }
 
 size_t yaml_step_index(const struct yaml_step *step)

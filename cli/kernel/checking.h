@@ -5,6 +5,7 @@
 
 #include "script/kernel/session/kernel.h"
 
-// Prints a line for each mistake; returns the exit code, 2 if there are any. options: for what they
-// say about kernels of other languages; `notebook` is set.
-int checking_run(char *const *notebooks, struct kernel_options *options);
+// Prints a line for each mistake (json: as an object); returns the exit code, 2 if there are any, 1
+// if the cluster whose schemas count cannot be asked. options: for what they say about kernels of
+// other languages and the cluster; `notebook` is set.
+int checking_run(char *const *notebooks, struct kernel_options *options, bool json);

@@ -51,7 +51,7 @@ struct arguments {
     char **parameters, **redo, **keep, **again, **check, **report, **command;
     fold *past; // of a run to go on with, or to clean
     int examine, level;
-    bool sandbox, help, version, refuse_credentials;
+    bool sandbox, json, help, version, refuse_credentials;
 };
 
 // X(option, kind of its value, where it goes in struct arguments, what it does)
@@ -109,6 +109,7 @@ struct arguments {
     X(yes, FLAG, clean.yes, "                with --clean: do not ask")                            \
     X(check, LIST, check,                                                                          \
         "FILE         only say what keeps this notebook from being run; any number")               \
+    X(json, FLAG, json, "               with --check: each as an object of JSON")                  \
     X(bundle, TEXT, bundle, "DIR          only pack the installed tree that it belongs to")        \
     X(level, NUMBER, level, "N             with --bundle: of compression, 1 to 22 (19)")           \
     X(examine, NUMBER, examine,                                                                    \
@@ -522,7 +523,12 @@ static int check_notebooks(struct cli *cli, struct arguments *a)
     a->options.env = cli->env;
     a->options.cwd = cli->cwd;
     a->options.find_kernel = find_kernel;
-    return checking_run(a->check, &a->options);
+    AUTO_FREE char *list = a->options.cluster.kubeconfig || a->options.cluster.context
+                               ? cli_kubeconfig_list(a->options.cluster.kubeconfig, cli->cwd)
+                               : NULL;
+    AUTO_FREE char *usual = a->options.cluster.context ? cli_kubeconfig(cli, cli->cwd) : NULL;
+    a->options.cluster.kubeconfig = a->options.cluster.kubeconfig ? list : usual;
+    return checking_run(a->check, &a->options, a->json);
 }
 
 int main(int argc, char **argv)

@@ -20,8 +20,57 @@ void faults_done(struct faults *f)
 
 void faults_add(struct faults *f, long at, int line, const char *text)
 {
+    const struct fault one = {.cell = at, .line = line, .text = (char *)text, .source = "notebook"};
+    faults_note(f, &one);
+}
+
+void faults_note(struct faults *f, const struct fault *one)
+{
     f->list = mem_resize(f->list, f->n + 1, sizeof *f->list);
-    f->list[f->n++] = (struct fault){at, line, mem_strdup(text)};
+    f->list[f->n] = *one;
+    f->list[f->n++].text = mem_strdup(one->text);
+}
+
+static const char *known_source(const char *name)
+{
+    static const char *const names[] = {
+        "kubernetes", "dockerfile", "bash", "shellcheck", "python", "lua", "yaml", "json"};
+    for (size_t i = 0; name && i < ARRAY_LEN(names); i++)
+        if (str_eq(names[i], name))
+            return names[i];
+    return "notebook";
+}
+
+void faults_add_findings(struct faults *f, const notebook *nb, const cJSON *findings)
+{
+    const cJSON *one;
+    size_t i;
+    cJSON_ArrayForEach(one, findings)
+    {
+        const char *id = json_str(one, "cell");
+        if (!id || !notebook_find(nb, id, &i))
+            continue;
+        const struct fault fault = {.cell = (long)i,
+            .line = (int)json_int_or(one, "line", 1),
+            .text = (char *)json_str_or(one, "text", ""),
+            .from = (size_t)json_int_or(one, "from", 0),
+            .to = (size_t)json_int_or(one, "to", 0),
+            .warning = !str_eq(json_str(one, "severity"), "error"),
+            .source = known_source(json_str(one, "source"))};
+        faults_note(f, &fault);
+    }
+}
+
+cJSON *faults_json(const struct fault *f)
+{
+    cJSON *o = cJSON_CreateObject();
+    json_set_int(o, "line", f->line);
+    json_set_int(o, "from", (int64_t)f->from);
+    json_set_int(o, "to", (int64_t)f->to);
+    json_set_str(o, "severity", f->warning ? "warning" : "error");
+    json_set_str(o, "text", f->text);
+    json_set_str(o, "source", f->source);
+    return o;
 }
 
 void faults_take(struct faults *f, struct faults *others)
@@ -38,8 +87,9 @@ void faults_take(struct faults *f, struct faults *others)
 static int by_place(const void *a, const void *b)
 {
     const struct fault *x = a, *y = b;
-    return x->cell != y->cell ? (x->cell > y->cell) - (x->cell < y->cell)
-                              : (x->line > y->line) - (x->line < y->line);
+    return x->cell != y->cell   ? (x->cell > y->cell) - (x->cell < y->cell)
+           : x->line != y->line ? (x->line > y->line) - (x->line < y->line)
+                                : (x->from > y->from) - (x->from < y->from);
 }
 
 void faults_sort(struct faults *f)
@@ -137,7 +187,7 @@ void faults_print(const struct fault *f, const notebook *nb, const char *path, b
         print_place(f, nb, true, out);
     else
         buf_char(out, ' ');
-    buf_fmt(out, "%s\n", f->text);
+    buf_fmt(out, "%s%s\n", f->warning ? "warning: " : "", f->text);
 }
 
 void faults_say(const struct fault *f, const notebook *nb, buf *out)

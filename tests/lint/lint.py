@@ -65,7 +65,7 @@ LAYERS = {
                   "script/journal", "script/protocol", "base/loop"],
     # of the bench, only the headers that tui/bench/view.h lists, never its private one
     "tui/view": ["tui/grid", "tui/picture", "tui/config", "tui/edit", "tui/syntax", "tui/part", "tui/bench/bench.h", "tui/bench/drawing.h", "tui/bench/view.h", "tui/bench/views.h",
-                 "tui/bench/command.h", "tui/bench/desk.h", "tui/bench/find/head.h", "tui/bench/loss.h", "tui/bench/cluster/objectcommand.h", "tui/bench/cluster/objectedit.h", "tui/bench/cluster/objectlogs.h", "tui/bench/cluster/objectshell.h", "tui/bench/questions.h",
+                 "tui/bench/command.h", "tui/bench/desk.h", "tui/bench/document/problems.h", "tui/bench/find/head.h", "tui/bench/loss.h", "tui/bench/cluster/objectcommand.h", "tui/bench/cluster/objectedit.h", "tui/bench/cluster/objectlogs.h", "tui/bench/cluster/objectshell.h", "tui/bench/questions.h",
                  "tui/bench/remote.h", "tui/bench/slots.h", "tui/bench/structure.h", "script/notebook", "script/journal"],
 }
 # the client and server of the protocol use the loop

@@ -212,7 +212,7 @@ def test_run_refuses_before_the_first_cell(t):
 
 def test_check_says_nothing_of_what_is_right(t):
     folder = t.dir()
-    write(folder, "good.lua", "-- %% Last value\nx = 3\nx + 1\n-- %%\n!echo {x}\n-- %%\n%%bash\nif\n")
+    write(folder, "good.lua", "-- %% Last value\nx = 3\nx + 1\n-- %%\n!echo {x}\n-- %%\n%%bash\nif true; then echo; fi\n")
     write(folder, "bad.lua", MISTAKES)
     write(folder, "n.ipynb", ipynb(["x = 1", "x = 2\ny = = 3"], {"language_info": {"name": "lua"}}))
     done = firesteel(folder, "check", "good.lua")

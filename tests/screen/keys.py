@@ -64,6 +64,8 @@ end
 print("made " .. "both")
 """
 ASKS = 'print("be" .. "fore")\ninput "name?"\n'
+WRONG = "-- %% Good\nx = 1\n-- %% Bad\nlocal a =\n  = 1\n-- %% Job file=\"job.yaml\"\n" \
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\nspec: {templat: {}}\n"
 HELP = (status(" help"), sees("Keys"))
 
 
@@ -144,6 +146,9 @@ def test_among_cells(t):
         ("g m", PRESS, sees("A letter for this cell"), "x", sees("'x")),
         ("'", "g m x", sees("'x"), "G", selected("Delta"), PRESS, sees("x  Beta"), "x", selected("Beta")),
         ("g d", PRESS, status("no cell differs from git's HEAD")),
+        ("g e", On(opened(t, WRONG)), PRESS, status(" problems"), sees("Bad:2", "Job:4")),
+        ("g n, M-n", On(opened(t, WRONG, "wait !")), PRESS, status("unexpected symbol near '='"), status("EDIT"), "M-n", status("spec.template is missing")),
+        ("g p, M-p", On(opened(t, WRONG, "wait !")), PRESS, status("unknown field \"templat\"")),
         ("g f", On(opened(t, CELLS + "\n-- %% Fails\nerror 'x'\n", "G C-e", "wait ✗", "g g")), PRESS, selected("Fails")),
         ("J, S-Down", selected("Beta", "Gamma")),
         ("K, S-Up", selected("Alpha", "Beta")),
@@ -248,6 +253,8 @@ def test_while_editing_a_cell(t):
         ("C-s", typed("x"), PRESS, status("saved")),
         ("C-f", typed("last"), "Enter", cursor(6, 3)),
         ("C-p", status(" palette"), sees("run-all")),
+        ("M-n", On(opened(t, WRONG, "Enter", "wait !")), PRESS, status("unexpected symbol near '='")),
+        ("M-p", On(opened(t, WRONG, "Enter", "wait !")), PRESS, status("unknown field \"templat\"")),
         ("F1", *HELP),
         ("C-l", *REDRAWN),
         ("C-z", On(suspended(t, CODE, "EDIT", "Enter")), *shelled("EDIT")),
@@ -498,6 +505,18 @@ def test_in_the_outline(t):
         ("Up, S-Tab", "Down Down", chosen("Cell 03"), PRESS, chosen("Cell 02")),
         ("PgDn", chosen("Cell 01"), PRESS, chosen("Cell 21")),
         ("PgUp", "PgDn PgDn", lacks("Cell 02"), PRESS, PRESS, chosen("Cell 01")),
+        ("C-c", status("COMMAND")),
+    ])
+
+
+def test_in_the_list_of_problems(t):
+    many = "-- %% Many file=\"a.yaml\"\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n" + "".join(f"  key{i:02}: {i}\n" for i in range(60))
+    begin = opened(t, many, "g e", "wait data.key00")
+    cases("In the list of problems", begin, [
+        ("Down, Tab", chosen("key00"), PRESS, chosen("key01")),
+        ("Up, S-Tab", "Down Down", chosen("key02"), PRESS, chosen("key01")),
+        ("PgDn", chosen("key00"), PRESS, lacks("key00")),
+        ("PgUp", "PgDn PgDn", lacks("key00"), PRESS, PRESS, chosen("key00")),
         ("C-c", status("COMMAND")),
     ])
 

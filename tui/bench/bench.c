@@ -51,6 +51,7 @@ void bench_free(bench *b)
     peeks_free(b);
     desk_done(b);
     variables_free(b);
+    problems_free(b);
     staleness_free(b);
     head_free(b);
     slots_free(b);
@@ -373,6 +374,7 @@ bool bench_draw(bench *b, grid *g)
         return true;
     bool timed = b->replaying && area.h > 4;
     area.h -= timed;
+    problems_say(b);
     int below = status_rows(b, area.w); // a long notice hides nothing that was to be seen
     draw_from(b->top, g, (rect){0, 0, area.w, below < area.h ? area.h - below : 1});
     status_draw(b, g, (rect){0, area.h - 1, area.w, 1}, view_mode(b->top), b->top->ops->name);
@@ -407,6 +409,7 @@ int bench_wait_ms(const bench *b)
     wait = sooner(wait, typeahead_wait_ms(b));
     wait = sooner(wait, questions_wait_ms(b));
     wait = sooner(wait, staleness_wait_ms(b));
+    wait = sooner(wait, problems_wait_ms(b));
     wait = memory_due(b) || head_due(b) ? 0 : wait;
     bool ticks = bench_busy(b) || status_ticks(b); // for a running cell's clock and the data's age
     return ticks ? sooner(wait, SPIN_MS) : wait;
@@ -417,6 +420,7 @@ void bench_tick(bench *b)
     memory_work(b);
     head_work(b);
     staleness_tick(b);
+    problems_tick(b);
     slots_age(b);
     if (send_wait_ms(b) == 0)
         remote_flush(b);

@@ -30,10 +30,12 @@ struct slot {
     bool contested;  // somebody else's text replaced ours; undo brings ours back
     uint64_t hashed; // revision of the text with this hash
     char hash[SHA256_HEX];
-    unsigned version; // counts the changes of its output
-    cJSON *works;     // long work that it does now: the last message of each; NULL: none
-    bool forgotten;   // what earlier runs left there is not to be shown
-    char letter;      // by which a person comes back to it; 0: none
+    unsigned version;      // counts the changes of its output
+    cJSON *works;          // long work that it does now: the last message of each; NULL: none
+    bool forgotten;        // what earlier runs left there is not to be shown
+    char letter;           // by which a person comes back to it; 0: none
+    cJSON *problems;       // what a check has found (document/problems.c); NULL: nothing
+    uint64_t checked_turn; // and for which text it was asked for
     struct drawing drawing;
 };
 
@@ -75,6 +77,18 @@ struct bench {
     cJSON *asks;       // the events of the open questions, oldest first; "later": true if put off
     cJSON *cluster;    // the newest "cluster" event, or NULL
     struct head *head; // the notebook in git's HEAD; NULL: there is none
+    struct {
+        size_t from, to;         // the cells that are on the screen
+        bool all;                // all cells are to be checked, not only those
+        enum action then;        // what `on` does when all are known
+        const view *on;          // only compared, never followed
+        bool asks;               // the kernel is asked now
+        bool deaf;               // and does not know the question
+        uint64_t turn;           // grows when what was found does not hold any more
+        char *context;           // of the cluster that it was found for
+        buf said;                // of the place where the cursor is, for the last row
+        bool warns;              // it is no error
+    } problems;                  // document/problems.c
     struct memory *memory;       // what earlier runs have left; NULL: nothing
     struct replaying *replaying; // a run from its journal; NULL: it is a kernel's
     struct peek *peeks;
@@ -236,6 +250,13 @@ int questions_wait_ms(const bench *b); // until a question should be shown, -1: 
 // document/saving.c
 void leave_or_ask(bench *b);         // asks when something is unsaved
 void leave_now(bench *b, bool stop); // the farewell says what still runs
+
+// document/problems.c
+int problems_wait_ms(const bench *b); // until cells are to be checked; -1: none are
+void problems_tick(bench *b);
+void problems_say(bench *b); // looks for what is wrong at the cursor
+void problems_forget(bench *b);
+void problems_free(bench *b);
 
 // document/difference.c: what somebody who joins is shown first when the file has changed beside
 // unsaved text

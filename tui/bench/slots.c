@@ -15,6 +15,7 @@ static void slot_free(struct slot *s)
         return;
     edit_free(s->edit);
     drawing_done(&s->drawing);
+    cJSON_Delete(s->problems);
     free(s->id);
     free(s->marker);
     cJSON_Delete(s->works);

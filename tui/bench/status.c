@@ -20,6 +20,12 @@ static int width(const char *s)
     return text_width(s, strlen(s), 0);
 }
 
+// The last notice, else what is wrong where the cursor is.
+static const buf *said(const bench *b)
+{
+    return b->say.len ? &b->say : &b->problems.said;
+}
+
 static void add_mode(const bench *b, unsigned mode, const char *place, int columns, buf *out)
 {
     bool narrow = columns < NARROW;
@@ -274,8 +280,8 @@ enum { SYMBOL = 4 }; // "  ⎈ "
 static int left_width(const bench *b, const struct left *l)
 {
     int head = width(buf_cstr(&l->head));
-    if (b->say.len)
-        return head + width(buf_cstr(&b->say)) + 2;
+    if (said(b)->len)
+        return head + width(buf_cstr(said(b))) + 2;
     return head + width(l->file) + width(buf_cstr(&l->marks)) +
            (l->cluster.len ? SYMBOL + width(buf_cstr(&l->cluster)) : 0) +
            (l->hint.len ? width(buf_cstr(&l->hint)) + 2 : 0);
@@ -310,10 +316,10 @@ static void parts_done(struct parts *p)
 static int said_rows(const bench *b, int room, int columns)
 {
     int rows = 0;
-    const char *words = buf_cstr(&b->say);
+    const char *words = buf_cstr(said(b));
     if (width(words) < room)
         return 0;
-    for (size_t n = b->say.len, at = 0; at < n && rows < SAID_ROWS; rows++)
+    for (size_t n = said(b)->len, at = 0; at < n && rows < SAID_ROWS; rows++)
         at += layout_wrap(words + at, n - at, columns - 2);
     return rows;
 }
@@ -321,7 +327,7 @@ static int said_rows(const bench *b, int room, int columns)
 int status_rows(const bench *b, int columns)
 {
     struct parts p;
-    if (!b->say.len)
+    if (!said(b)->len)
         return 1;
     parts_of(b, view_mode(b->top), b->top->ops->name, columns, &p);
     int rows = 1 + said_rows(b, columns - p.right - p.age, columns);
@@ -333,10 +339,11 @@ int status_rows(const bench *b, int columns)
 // them, until the next key.
 static void draw_said(const bench *b, grid *g, rect area, int x)
 {
-    style st = b->said_error ? style_over(bar, LOOK_ERROR) : bar;
+    bool wrong = b->say.len ? b->said_error : !b->problems.warns;
+    style st = wrong ? style_over(bar, LOOK_ERROR) : bar;
     rect all = grid_area(g);
-    const char *words = buf_cstr(&b->say);
-    size_t n = b->say.len, at = 0;
+    const char *words = buf_cstr(said(b));
+    size_t n = said(b)->len, at = 0;
     int rows = said_rows(b, area.w, all.w);
     if (!rows) {
         grid_fill(g, (rect){x - 1, area.y, area.x + area.w - x + 1, 1}, ' ', bar);
@@ -375,8 +382,8 @@ static void draw_left(const bench *b, grid *g, rect area, unsigned mode, const s
         put(g, area, &x, cluster_w, buf_cstr(&l->cluster), bar);
     }
     room = area.x + area.w - x - 2;
-    if (b->say.len)
-        draw_said(b, g, area, width(buf_cstr(&b->say)) <= room ? x + 2 : area.x + 1);
+    if (said(b)->len)
+        draw_said(b, g, area, width(buf_cstr(said(b))) <= room ? x + 2 : area.x + 1);
     else if (l->hint.len && room >= 6)
         put_hints(g, area, x + 2, room, buf_cstr(&l->hint));
 }

@@ -10,6 +10,7 @@
 //
 //   tui/bench/slots.h       the cells as they are shown and edited here
 //   tui/bench/find/head.h   how they differ from git's HEAD
+//   tui/bench/document/problems.h  what is wrong with them as they are typed
 //   tui/bench/remote.h      what the kernel can be asked for
 //   tui/bench/questions.h   what the kernel asks
 //   tui/bench/structure.h   changes of cells

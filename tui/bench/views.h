@@ -73,3 +73,4 @@ extern const struct view_ops notebook_view_ops, page_view_ops, help_view_ops, pr
     properties_view_ops, confirm_view_ops, replace_view_ops, outline_view_ops, marks_view_ops,
     survey_view_ops, form_view_ops, csv_view_ops, file_view_ops, metrics_view_ops, choose_view_ops,
     beside_view_ops;
+extern const struct view_ops problem_view_ops;

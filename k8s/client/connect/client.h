@@ -130,6 +130,11 @@ int client_can_i(client *c, const struct patience *p, const char *verb, const st
 cJSON *client_whoami(client *c, const struct patience *p, err *e);
 // The OpenAPI v3 document of the kind's group and version. Errors: ERR_NOT_FOUND without one.
 cJSON *client_openapi(client *c, const struct patience *p, const struct resource *r, err *e);
+// The index of these documents, the place of one in it (its end changes with its content; borrowed;
+// NULL: the server does not have this group and version), and the document there.
+cJSON *client_openapi_index(client *c, const struct patience *p, err *e);
+const char *client_openapi_url(const cJSON *index, const char *api_version);
+cJSON *client_openapi_at(client *c, const struct patience *p, const char *url, err *e);
 // Events about an object (found by uid when it is given), oldest first: an array.
 cJSON *client_events(client *c, const struct patience *p, const char *ns, const char *kind,
     const char *name, const char *uid, err *e);

@@ -4,6 +4,8 @@
 #include "base/str.h"
 #include "k8s/client/connect/private.h"
 
+#include <string.h>
+
 static cJSON *ask(client *c, const struct patience *p, const char *path, err *e)
 {
     return request_json(c, p,
@@ -12,13 +14,32 @@ static cJSON *ask(client *c, const struct patience *p, const char *path, err *e)
         e);
 }
 
+cJSON *client_openapi_index(client *c, const struct patience *p, err *e)
+{
+    return ask(c, p, "/openapi/v3", e);
+}
+
+cJSON *client_openapi_at(client *c, const struct patience *p, const char *url, err *e)
+{
+    if (!url || *url != '/') {
+        err_set(e, ERR_INVALID, "the server's OpenAPI v3 document has no path of the server");
+        return NULL;
+    }
+    return ask(c, p, url, e);
+}
+
+const char *client_openapi_url(const cJSON *index, const char *api_version)
+{
+    bool core = !strchr(api_version, '/');
+    AUTO_FREE char *group = str_fmt(core ? "api/%s" : "apis/%s", api_version);
+    return json_str(json_get(json_get(index, "paths"), group), "serverRelativeURL");
+}
+
 cJSON *client_openapi(client *c, const struct patience *p, const struct resource *r, err *e)
 {
-    AUTO_FREE char *group =
-        *r->group ? str_fmt("apis/%s/%s", r->group, r->version) : str_fmt("api/%s", r->version);
-    AUTO_JSON *index = ask(c, p, "/openapi/v3", e);
-    const char *url = json_str(json_get(json_get(index, "paths"), group), "serverRelativeURL");
+    AUTO_JSON *index = client_openapi_index(c, p, e);
+    const char *url = index ? client_openapi_url(index, r->api_version) : NULL;
     if (index && (!url || *url != '/'))
         err_set(e, ERR_NOT_FOUND, "the server has no OpenAPI v3 document of %s", r->api_version);
-    return url && *url == '/' ? ask(c, p, url, e) : NULL;
+    return url && *url == '/' ? client_openapi_at(c, p, url, e) : NULL;
 }

@@ -49,20 +49,51 @@ static const char *type_word(enum schema_type t)
 
 static void add_schema(cJSON *schemas, const struct schema *s);
 
-static cJSON *reference(cJSON *schemas, const struct schema *s)
+// "A quantity is a string or a number", and the like: as servers describe these types.
+static void add_choice(cJSON *schemas, const char *name, const char *other, const char *format)
 {
-    cJSON *o = cJSON_CreateObject();
-    if (s->type != SCHEMA_OBJECT) {
-        json_set_str(o, "type", type_word(s->type));
-        if (s->type == SCHEMA_TIME || s->type == SCHEMA_MICRO_TIME)
-            json_set_str(o, "format", "date-time");
-        return o;
+    if (json_get(schemas, name))
+        return;
+    cJSON *o = json_object_at(schemas, name), *list = json_array_at(o, "oneOf");
+    const char *const choices[] = {"string", other};
+    json_set_str(o, "format", format);
+    for (size_t i = 0; i < ARRAY_LEN(choices); i++) {
+        cJSON *one = cJSON_CreateObject();
+        json_set_str(one, "type", choices[i]);
+        cJSON_AddItemToArray(list, one);
     }
-    add_schema(schemas, s);
-    AUTO_FREE char *ref = str_fmt("#/components/schemas/%s", s->name);
-    cJSON *target = cJSON_CreateObject();
+}
+
+static cJSON *reference_to(const char *name)
+{
+    AUTO_FREE char *ref = str_fmt("#/components/schemas/%s", name);
+    cJSON *o = cJSON_CreateObject(), *target = cJSON_CreateObject();
     json_set_str(target, "$ref", ref);
     cJSON_AddItemToArray(json_array_at(o, "allOf"), target);
+    return o;
+}
+
+static cJSON *reference(cJSON *schemas, const struct schema *s)
+{
+    if (s->type == SCHEMA_QUANTITY) {
+        add_choice(schemas, "Quantity", "number", NULL);
+        return reference_to("Quantity");
+    }
+    if (s->type == SCHEMA_INT_OR_STRING) {
+        add_choice(schemas, "IntOrString", "integer", "int-or-string");
+        return reference_to("IntOrString");
+    }
+    if (s->type == SCHEMA_OBJECT) {
+        add_schema(schemas, s);
+        return reference_to(s->name);
+    }
+    cJSON *o = cJSON_CreateObject();
+    if (s->type == SCHEMA_ANY)
+        json_set_bool(o, "x-kubernetes-preserve-unknown-fields", true);
+    else
+        json_set_str(o, "type", type_word(s->type));
+    if (s->type == SCHEMA_TIME || s->type == SCHEMA_MICRO_TIME)
+        json_set_str(o, "format", "date-time");
     return o;
 }
 
@@ -149,7 +180,7 @@ static void add_kind(cJSON *o, const struct kind *k)
     add_path(json_object_at(o, "paths"), k);
 }
 
-static cJSON *document(const struct request *r, const char *wanted)
+cJSON *openapi_document(const kinds *all, const char *wanted, const char *version)
 {
     cJSON *o = cJSON_CreateObject(), *info = json_object_at(o, "info");
     const struct kind *k;
@@ -157,9 +188,9 @@ static cJSON *document(const struct request *r, const char *wanted)
     char path[300];
     json_set_str(o, "openapi", "3.0.0");
     json_set_str(info, "title", "firesteel sandbox");
-    json_set_str(info, "version", r->api->version);
-    for (size_t i = 0; (k = kinds_at(r->api->kinds, i)); i++)
-        if (str_eq(path_of(k, path, sizeof path), wanted)) {
+    json_set_str(info, "version", version);
+    for (size_t i = 0; (k = kinds_at(all, i)); i++)
+        if (!wanted || str_eq(path_of(k, path, sizeof path), wanted)) {
             add_kind(o, k);
             found = true;
         }
@@ -189,7 +220,8 @@ bool openapi_serve(struct request *r, char *const *path)
         return serve_v2(r), true;
     if (!str_eq(path[1], "v3"))
         return false;
-    cJSON *o = n == 2 ? index_of(r) : document(r, http_path(r->x) + sizeof prefix - 1);
+    const char *wanted = http_path(r->x) + sizeof prefix - 1;
+    cJSON *o = n == 2 ? index_of(r) : openapi_document(r->api->kinds, wanted, r->api->version);
     if (o)
         reply_json(r, 200, o);
     return o != NULL;

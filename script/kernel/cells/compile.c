@@ -21,6 +21,7 @@ enum { APART = 200 }; // fewer cells are not worth a thread
 // Checks the cells from i to end. The two halves share only the notebook, which neither changes.
 struct compiling {
     const notebook *nb;
+    const bool *wanted; // NULL: all cells
     struct faults found;
     datacheck *data;
     size_t i, end;
@@ -56,6 +57,49 @@ static int bounded(int line, const char *source)
     return line < lines ? line : lines;
 }
 
+static const char *line_of(const char *source, int line)
+{
+    while (--line > 0 && *source) {
+        source += strcspn(source, "\n");
+        source += *source == '\n';
+    }
+    return source;
+}
+
+// Lua says "near 'TOKEN'": its range, where the line has it once.
+static void find_near(const char *source, const char *message, struct fault *f)
+{
+    const char *near = strstr(message, " near '");
+    const char *token = near ? near + strlen(" near '") : NULL;
+    const char *end = token ? strrchr(token, '\'') : NULL;
+    if (!end || end == token || f->line < 1)
+        return;
+    const char *line = line_of(source, f->line);
+    AUTO_FREE char *words = mem_strndup(line, strcspn(line, "\n"));
+    AUTO_FREE char *name = mem_strndup(token, (size_t)(end - token));
+    const char *at = strstr(words, name);
+    if (!at || strstr(at + 1, name))
+        return;
+    f->from = (size_t)(at - words);
+    f->to = f->from + strlen(name);
+}
+
+// "column 7: …": from there on.
+static void find_column(const char *source, struct fault *f)
+{
+    int column = 0;
+    if (f->line < 1 || sscanf(f->text, "column %d:", &column) != 1 || column < 1)
+        return;
+    const char *line = line_of(source, f->line);
+    size_t n = strcspn(line, "\n"), at = 0;
+    while (--column > 0 && at < n)
+        do
+            at++;
+        while (at < n && ((unsigned char)line[at] & 0xc0) == 0x80);
+    f->from = at < n ? at : 0;
+    f->to = at < n ? n : 0;
+}
+
 static void report(lua_State *L, struct compiling *c)
 {
     int line = 0, n = 0;
@@ -65,8 +109,13 @@ static void report(lua_State *L, struct compiling *c)
     if (line > 0 && c->plan.kind == PLAN_FILE) // other kinds were loaded with the skipped lines
                                                // counted
         line += c->plan.skipped;
-    line = bounded(line, notebook_cell(c->nb, c->i)->source);
-    faults_add(&c->found, (long)c->i, line, message);
+    const char *source = notebook_cell(c->nb, c->i)->source;
+    struct fault f = {.cell = (long)c->i,
+        .line = bounded(line, source),
+        .text = (char *)message,
+        .source = "lua"};
+    find_near(source, message, &f);
+    faults_note(&c->found, &f);
 }
 
 static void check_data(struct compiling *c)
@@ -75,8 +124,15 @@ static void check_data(struct compiling *c)
     int line;
     if (datacheck_cell(c->data, &c->plan, &line, &e) == 0)
         return;
-    line = bounded(line, notebook_cell(c->nb, c->i)->source);
-    faults_add(&c->found, (long)c->i, line, e.text);
+    const char *source = notebook_cell(c->nb, c->i)->source;
+    bool json =
+        str_eq(c->plan.language, "json") || (c->plan.path && str_ends(c->plan.path, ".json"));
+    struct fault f = {.cell = (long)c->i,
+        .line = bounded(line, source),
+        .text = e.text,
+        .source = json ? "json" : "yaml"};
+    find_column(source, &f);
+    faults_note(&c->found, &f);
 }
 
 static void check_when(lua_State *L, struct compiling *c)
@@ -114,7 +170,8 @@ static void *check_cells(void *arg)
     lua_State *L = c->i < c->end ? luaL_newstate() : NULL;
     c->data = L ? datacheck_new(c->nb) : NULL;
     for (; L && c->i < c->end; c->i++)
-        check_cell(L, c);
+        if (!c->wanted || c->wanted[c->i])
+            check_cell(L, c);
     if (L)
         lua_close(L);
     datacheck_free(c->data);
@@ -136,6 +193,72 @@ void compile_check(const notebook *nb, struct faults *out)
     faults_take(out, &first.found);
     faults_take(out, &second.found);
     faults_sort(out);
+}
+
+void compile_check_some(const notebook *nb, const bool *wanted, struct faults *out)
+{
+    struct compiling c = {.nb = nb, .wanted = wanted, .end = notebook_count(nb)};
+    CLEANUP(faults_done) struct faults all = {0};
+    faults_find(nb, &all);
+    for (size_t i = 0; i < all.n; i++)
+        if (all.list[i].cell >= 0 && wanted[all.list[i].cell])
+            faults_note(out, &all.list[i]);
+    check_cells(&c);
+    faults_take(out, &c.found);
+    faults_sort(out);
+}
+
+// The language of a text that is written to a file, or run, and whose form somebody knows.
+static const char *text_language(const struct plan *p)
+{
+    const char *slash = p->path ? strrchr(p->path, '/') : NULL;
+    const char *name = slash ? slash + 1 : p->path ? p->path : "";
+    if (p->kind == PLAN_BASH)
+        return "bash";
+    if (p->kind == PLAN_KERNEL)
+        return p->language;
+    if ((p->kind != PLAN_FILE && p->kind != PLAN_TEMPLATE) || p->append)
+        return NULL;
+    if (str_ends(name, ".yaml") || str_ends(name, ".yml"))
+        return "yaml";
+    if (str_ends(name, ".py"))
+        return "python";
+    if (str_ends(name, ".sh") || str_ends(name, ".bash"))
+        return "bash";
+    if (str_starts(name, "Dockerfile") || str_ends(name, ".dockerfile") ||
+        str_starts(name, "Containerfile"))
+        return "dockerfile";
+    return p->language;
+}
+
+static void add_text(const notebook *nb, size_t i, cJSON *all)
+{
+    struct plan p = {0};
+    const cell *of = notebook_cell(nb, i);
+    if (of->kind != CELL_CODE || of->options.unclear || plan_text(nb, of, &p, NULL) < 0)
+        return;
+    const char *language = text_language(&p);
+    if (language && p.text && *p.text && !str_eq(language, "lua")) {
+        cJSON *one = cJSON_CreateObject();
+        json_set_str(one, "cell", of->id);
+        json_set_str(one, "language", language);
+        json_set_str(one, "text", p.text);
+        json_set_int(one, "skipped", p.skipped);
+        // YAML that another program fills in has ${…}, too.
+        json_set_bool(one, "fills", p.kind == PLAN_TEMPLATE || str_eq(language, "yaml"));
+        json_set_bool(one, "magics", p.kind == PLAN_KERNEL);
+        cJSON_AddItemToArray(all, one);
+    }
+    plan_done(&p);
+}
+
+cJSON *compile_texts(const notebook *nb, const bool *wanted)
+{
+    cJSON *all = cJSON_CreateArray();
+    for (size_t i = 0; i < notebook_count(nb); i++)
+        if (!wanted || wanted[i])
+            add_text(nb, i, all);
+    return all;
 }
 
 // Is this the first cell that needs this kernel? Adds the kernel to `seen`.

@@ -8,6 +8,11 @@
 // Adds every fault that keeps the notebook from running: those that faults_find finds, and code
 // that does not compile. In the order of the cells.
 void compile_check(const notebook *nb, struct faults *out);
+// The same of some cells alone, those that `wanted` names by index.
+void compile_check_some(const notebook *nb, const bool *wanted, struct faults *out);
+// Their texts in other languages, for the binding language.check: [{"cell", "language", "text",
+// "skipped", "fills", "magics"}]; new. wanted NULL: of all cells.
+cJSON *compile_texts(const notebook *nb, const bool *wanted);
 // Adds a fault for each kernel that cells in other languages need and `find` does not find, once
 // for each.
 struct kernel_wanted {

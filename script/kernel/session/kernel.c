@@ -537,6 +537,7 @@ kernel *kernel_new(const struct kernel_options *o, err *e)
     k->server = server_new(l, &requests_ops, k);
     k->actions = actions_new(k->effects, k->server);
     k->lookups = lookups_new(k->effects);
+    k->checks = checks_new(k->effects, k->server);
     k->interp_options = (struct interp_options){
         .effects = k->effects, .memory = o->memory, .notebook_dir = k->notebook_dir};
     return k;
@@ -568,6 +569,7 @@ void kernel_free(kernel *k)
     interp_free(k->interp);
     actions_free(STEAL(k->actions));
     lookups_free(STEAL(k->lookups));
+    checks_free(STEAL(k->checks));
     record_done(k);
     sandboxing_close(k);
     room_done(k);

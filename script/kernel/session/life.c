@@ -224,10 +224,16 @@ static void after_looks(void *arg)
     sandbox_stop(k->sandbox, after_sandbox, k);
 }
 
-static void after_actions(void *arg)
+static void after_checks(void *arg)
 {
     kernel *k = arg;
     glances_stop(k->effects->glances, after_looks, k);
+}
+
+static void after_actions(void *arg)
+{
+    kernel *k = arg;
+    checks_stop(k->checks, after_checks, k);
 }
 
 static void finished(void *arg)

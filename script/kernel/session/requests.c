@@ -416,6 +416,13 @@ static int look(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     return glances_look(k->effects->glances, k->server, p, m, reply, e);
 }
 
+static int check(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
+{
+    if (k->stopping)
+        return err_set(e, ERR_UNAVAILABLE, "the run is over");
+    return checks_check(k->checks, document_notebook(k->document), p, m, e);
+}
+
 static request_fn *const requests[] = {
     [MESSAGE_edit] = change,
     [MESSAGE_insert] = change,
@@ -435,6 +442,7 @@ static request_fn *const requests[] = {
     [MESSAGE_act] = act,
     [MESSAGE_look] = look,
     [MESSAGE_sandbox] = sandboxing_ask,
+    [MESSAGE_check] = check,
     [MESSAGE_clear] = clear,
     [MESSAGE_resize] = resize,
     [MESSAGE_shutdown] = shut_down,
@@ -446,7 +454,7 @@ static bool is_looking(message_type type)
 {
     return type == MESSAGE_complete || type == MESSAGE_inspect || type == MESSAGE_is_complete ||
            type == MESSAGE_variables || type == MESSAGE_read || type == MESSAGE_act ||
-           type == MESSAGE_look || type == MESSAGE_resize;
+           type == MESSAGE_look || type == MESSAGE_check || type == MESSAGE_resize;
 }
 
 static void on_message(void *arg, peer *p, message_type type, const cJSON *message)
@@ -454,8 +462,8 @@ static void on_message(void *arg, peer *p, message_type type, const cJSON *messa
     cJSON *reply = NULL;
     err e = {0};
     running_catch_up(arg);
-    note_seen(arg, server_is_person(p) && type != MESSAGE_look); // asking for a look does not mean
-                                                                 // that a person is there
+    // asking for a look or a check does not mean that a person is there
+    note_seen(arg, server_is_person(p) && type != MESSAGE_look && type != MESSAGE_check);
     int result = -1;
     if (server_only_looks(p) && !is_looking(type))
         err_set(&e, ERR_REFUSED, "attached with --read-only: this is only looked at");

@@ -14,6 +14,7 @@
 #include "script/kernel/port/displays.h"
 #include "script/kernel/port/port.h"
 #include "script/kernel/port/works.h"
+#include "script/kernel/session/checks.h"
 #include "script/kernel/session/file/document.h"
 #include "script/kernel/session/file/origin.h"
 #include "script/kernel/session/kernel.h"
@@ -31,6 +32,7 @@ struct kernel {
     effects *effects;
     actions *actions;
     lookups *lookups;
+    checks *checks;
     server *server;
     interp *interp;
     struct interp_options interp_options;

@@ -15,8 +15,8 @@ TEST(tables_are_well_formed)
         chart_view_ops.keys, pick_view_ops.keys, leave_view_ops.keys, conflict_view_ops.keys,
         complete_view_ops.keys, inspect_view_ops.keys, &time_keys, runs_view_ops.keys,
         survey_view_ops.keys, form_view_ops.keys, file_view_ops.keys, compare_view_ops.keys,
-        removal_view_ops.keys, confirm_view_ops.keys, outline_view_ops.keys, marks_view_ops.keys,
-        replace_view_ops.keys};
+        removal_view_ops.keys, confirm_view_ops.keys, outline_view_ops.keys, problem_view_ops.keys,
+        marks_view_ops.keys, replace_view_ops.keys};
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
         AUTO_BUF why = {0};
         keymap_check(maps[i], &why);

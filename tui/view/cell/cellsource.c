@@ -5,6 +5,7 @@
 #include "base/data/pattern.h"
 #include "base/str.h"
 #include "base/text/utf8.h"
+#include "tui/bench/document/problems.h"
 #include "tui/bench/drawing.h"
 #include "tui/syntax/markdown_layout.h"
 #include "tui/view/cell/cellview.h"
@@ -158,6 +159,16 @@ static void draw_brackets(
             restyle(g, clip, x, y, words, look->pair[k].byte, look->pair[k].byte + 1, look_bracket);
 }
 
+static void underline(
+    bench *b, grid *g, rect clip, size_t i, size_t line, int x, int y, const char *words)
+{
+    struct problem p;
+    for (size_t k = 0; slot_problem(b, i, k, &p); k++)
+        if (p.line == line)
+            restyle(g, clip, x, y, words, p.from, p.to,
+                style_over((style){.attrs = ATTR_UNDERLINE}, p.warning ? LOOK_WARN : LOOK_ERROR));
+}
+
 static const cJSON *error_of(const struct run_cell *r)
 {
     for (size_t i = 0; r && i < r->n_outputs; i++)
@@ -221,10 +232,14 @@ static void draw_line(bench *b, grid *g, rect area, size_t i, size_t line, int w
     const text *t = edit_text(slot_edit(s));
     int numbers = cellview_numbers(b, i, look->numbers);
     bool failed = look->failed == (int64_t)line + 1;
+    struct problem p;
+    bool wrong = slot_problem_at(b, i, (pos){line, 0}, &p);
     if (numbers && !within)
         grid_print(g, area, area.x + CELL_INDENT, y, LOOK_DIM, "%3zu", line + 1);
     if (failed && !within)
         grid_print(g, area, area.x + 1, y, LOOK_ERROR, "✗");
+    else if (wrong && !within)
+        grid_print(g, area, area.x + 1, y, p.warning ? LOOK_WARN : LOOK_ERROR, "!");
     rect body = rect_clip((rect){area.x + CELL_INDENT + numbers, area.y, area.w, area.h}, area);
     size_t n, dirty = text_take_dirty(edit_text(slot_edit(s)));
     struct span spans[SYNTAX_SPANS];
@@ -247,6 +262,8 @@ static void draw_line(bench *b, grid *g, rect area, size_t i, size_t line, int w
         restyle(g, body, x, y, words, spans[k].from, spans[k].to, syntax_style(spans[k].class));
     if (failed)
         restyle(g, body, x, y, words, strspn(words, " \t"), n, (style){.attrs = ATTR_UNDERLINE});
+    if (wrong)
+        underline(b, g, body, i, line, x, y, words);
     bool here = look->found && look->found->part == PART_SOURCE && look->found->line == line;
     cellsource_mark_hits(b, g, body, x, y, words, n, here ? look->found : NULL);
     if (look->editing || bench_marks(b))

@@ -28,6 +28,7 @@ static const struct help_place places[] = {
     {"In progress and curves on the full screen", &chart_view_ops, MODE_VIEW},
     {"In the palette and the search", &prompt_view_ops, MODE_VIEW},
     {"In the outline", &outline_view_ops, MODE_VIEW},
+    {"In the list of problems", &problem_view_ops, MODE_VIEW},
     {"When a cell gets or has a letter", &marks_view_ops, MODE_VIEW},
     {"When places are replaced one by one", &replace_view_ops, MODE_VIEW},
     {"When a cell asks", &ask_view_ops, MODE_VIEW},

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text/utf8.h"
+#include "tui/bench/document/problems.h"
 #include "tui/bench/questions.h"
 
 #include <string.h>
@@ -284,6 +285,7 @@ static void settle(view *view_, rect area)
         note_edited(v);
     }
     find_last(v);
+    problems_watch(v->head.bench, v->top, v->last + 1);
 }
 
 // One cell, and nothing in it: somebody begins.

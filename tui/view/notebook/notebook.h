@@ -64,6 +64,8 @@ void notebook_land(struct notebook_view *v);
 void notebook_go_running(struct notebook_view *v);
 void notebook_go_failed(struct notebook_view *v);  // the next one, and around
 void notebook_go_changed(struct notebook_view *v); // the next that differs from git's HEAD
+// The next place, or the one before, where something is wrong; all cells are checked first.
+void notebook_go_problem(struct notebook_view *v, bool back);
 
 // notebook/seek.c
 bool notebook_search(struct notebook_view *v, bool backwards);
@@ -77,6 +79,7 @@ const struct place *notebook_looked_at(const struct notebook_view *v, size_t i);
 
 // notebook/outlineview.c, notebook/letters.c
 void outline_push(struct notebook_view *v);
+void problem_push(struct notebook_view *v);
 void marks_push(struct notebook_view *v, bool sets);
 
 // notebook_act.c
@@ -88,5 +91,7 @@ bool notebook_vi_type(struct notebook_view *v, uint32_t point);
 void notebook_selected(const struct notebook_view *v, size_t *lo, size_t *hi);
 // Selects a cell and shows this line of its source, near the top of the screen.
 void notebook_go(struct notebook_view *v, size_t i, size_t line);
+// Goes into a cell, at a place of its text.
+void notebook_go_to(struct notebook_view *v, size_t i, pos at);
 void notebook_select(struct notebook_view *v, size_t i, bool extend);
 bool notebook_act(struct notebook_view *v, enum action a);

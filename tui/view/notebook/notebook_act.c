@@ -67,6 +67,21 @@ static void edit_cell(struct notebook_view *v, bool on)
         remote_flush(b);
 }
 
+void notebook_go_to(struct notebook_view *v, size_t i, pos at)
+{
+    bench *b = v->head.bench;
+    section_reveal(b, i);
+    if (v->editing)
+        edit_cell(v, false);
+    notebook_select(v, i, false);
+    notebook_anchor(v);
+    edit_set_cursor(slot_edit(slot_at(b, i)), at);
+    if (bench_read_only(b))
+        notebook_go(v, i, at.line);
+    else
+        edit_cell(v, true);
+}
+
 // If several cells run, the selection follows them.
 static void run_cells(struct notebook_view *v, size_t from, size_t to)
 {
@@ -220,6 +235,10 @@ static bool act_moving(struct notebook_view *v, enum action a)
     case ACT_GO_RUNNING:
         notebook_go_running(v);
         return true;
+    case ACT_PROBLEM_NEXT:
+    case ACT_PROBLEM_PREVIOUS:
+        notebook_go_problem(v, a == ACT_PROBLEM_PREVIOUS);
+        return true;
     case ACT_GO_CHANGED:
         notebook_go_changed(v);
         return true;
@@ -320,6 +339,9 @@ static bool act_looking(struct notebook_view *v, enum action a)
         return true;
     case ACT_OUTLINE:
         outline_push(v);
+        return true;
+    case ACT_PROBLEMS:
+        problem_push(v);
         return true;
     case ACT_FOLD_SECTION:
     case ACT_FOLD_SECTIONS:
@@ -483,5 +505,6 @@ bool notebook_act(struct notebook_view *v, enum action a)
         return true;
     if (a == ACT_SEARCH_NEXT || a == ACT_SEARCH_PREVIOUS)
         return notebook_search(v, a == ACT_SEARCH_PREVIOUS);
-    return (!v->editing && act_moving(v, a)) || act_structure(v, a);
+    bool goes = a == ACT_PROBLEM_NEXT || a == ACT_PROBLEM_PREVIOUS;
+    return ((!v->editing || goes) && act_moving(v, a)) || act_structure(v, a);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // To the cells of a run that are looked for: what runs or asks, what failed.
+#include "tui/bench/document/problems.h"
 #include "tui/bench/questions.h"
 #include "tui/view/cell/cellview.h"
 #include "tui/view/notebook/notebook.h"
@@ -94,4 +95,60 @@ void notebook_go_changed(struct notebook_view *v)
         bench_say(b, "no cell differs from git's HEAD");
     else
         notebook_select(v, (v->at + i) % n, false);
+}
+
+// Does place a come before b?
+static bool is_before(size_t cell_a, pos a, size_t cell_b, pos b)
+{
+    return cell_a != cell_b ? cell_a < cell_b : pos_compare(a, b) < 0;
+}
+
+struct found {
+    size_t cell;
+    struct problem problem;
+    bool any;
+};
+
+static void keep(struct found *f, size_t i, const struct problem *p)
+{
+    *f = (struct found){i, *p, true};
+}
+
+// The nearest one behind or before the cursor, else around the end.
+static struct found find_problem(const struct notebook_view *v, bool back)
+{
+    bench *b = v->head.bench;
+    struct found best = {0}, around = {0};
+    struct problem p;
+    pos from = v->editing ? edit_cursor(slot_edit(slot_at(b, v->at))) : (pos){0};
+    for (size_t i = 0; i < slot_count(b); i++)
+        for (size_t k = 0; slot_problem(b, i, k, &p); k++) {
+            pos at = {p.line, p.from};
+            bool first = !v->editing && i == v->at && !back; // its own first one
+            bool behind = first || is_before(v->at, from, i, at);
+            bool before = is_before(i, at, v->at, from);
+            if (back ? before : behind && !best.any)
+                keep(&best, i, &p);
+            if (back || !around.any)
+                keep(&around, i, &p);
+        }
+    return best.any ? best : around;
+}
+
+static void go_found(struct notebook_view *v, bool back)
+{
+    struct found f = slot_count(v->head.bench) ? find_problem(v, back) : (struct found){0};
+    if (!f.any) {
+        bench_say(v->head.bench, "nothing is wrong, as far as anybody can tell without running it");
+        return;
+    }
+    notebook_go_to(v, f.cell, (pos){f.problem.line, f.problem.from});
+    if (!v->editing)
+        bench_say(v->head.bench, "%s", f.problem.text);
+}
+
+void notebook_go_problem(struct notebook_view *v, bool back)
+{
+    if (!problems_want_all(v->head.bench, back ? ACT_PROBLEM_PREVIOUS : ACT_PROBLEM_NEXT))
+        go_found(v, back);
 }

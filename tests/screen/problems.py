@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What is wrong with cells is marked as it is typed: line, range, words, list; and goes when it is mended."""
+from bench import folder, workbench
+from tap import run
+
+NOTEBOOK = """-- %% Lua
+x = 1
+-- %% Job file="job.yaml"
+apiVersion: batch/v1
+kind: Job
+metadata: {name: x}
+spec:
+  backoffLimit: "3"
+  template:
+    spec:
+      containers: []
+-- %% Python file="a.py"
+def f():
+    return 1
+"""
+
+
+def line_of(s, words):
+    return next(row for row in s.screen() if words in row)
+
+
+def test_mistakes_are_marked_and_mended(t):
+    with workbench(folder(t, NOTEBOOK)) as s:
+        s.wait("!  backoffLimit")
+        assert "!" not in line_of(s, "x = 1"), s.screen()
+        s.keys("M-n")
+        s.wait("spec.backoffLimit must be an integer, and is a string")
+        s.keys("End Backspace Backspace Backspace")
+        s.type("3")
+        s.gone("!  backoffLimit")
+        s.keys("Esc")
+        s.keys("g e")
+        s.wait("nothing is wrong")
+        s.keys("Esc")
+
+
+def test_a_mistake_is_found_where_it_is_typed(t):
+    with workbench(folder(t, NOTEBOOK)) as s:
+        s.wait("idle")
+        s.keys("G Enter End")
+        s.type("(")
+        s.wait("! ")
+        s.wait("was never closed")
+        s.keys("Home")
+        s.keys("Down")
+        s.keys("Esc g e")
+        s.wait("Python:1")
+        s.type("nothing like it")
+        s.wait("no problem is like that")
+        s.keys("Esc Esc")
+
+
+run(globals())
