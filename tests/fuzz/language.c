@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/client/schema/kindschema.h"
+#include "script/api/language/place.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>
@@ -48,6 +49,18 @@ static void check_text(const char *language, const char *text, cJSON *picked)
     check_places(found, text);
 }
 
+// The cursor at some places of the text: what is typed begins before it.
+static void check_cursor(const char *text)
+{
+    size_t n = strlen(text);
+    for (size_t at = 0; at <= n; at += 1 + n / 16) {
+        struct manifest_place p;
+        if (manifest_place_at(text, at, &p) && (p.from > at || at - p.from > n || !p.path))
+            abort();
+        manifest_place_done(&p);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     bool partial;
@@ -62,6 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (strlen(masked) != strlen(text))
         abort();
     check_text("yaml", text, picked);
+    check_cursor(text);
     check_text("dockerfile", text, NULL);
     return 0;
 }

@@ -144,6 +144,58 @@ def test_clients_get_the_same(t):
     assert list(one) == [list(cells)[0]], one
 
 
+TYPED = """\
+%%writefile job.yaml
+apiVersion: batch/v1
+kind: Job
+metadata: {name: x}
+spec:
+  template:
+    spec:
+      containers:
+      - name: a
+        im
+      - image: b
+        name: b
+        resources:
+          limits: {cpu: 1}
+      hostNetwork: t
+      rest
+"""
+
+
+def test_fields_and_values_of_manifests_are_completed(t):
+    k = Kernel(t, cell("-- nothing") + cell("print 'x'"))
+    k.cells()
+    one = k.insert(TYPED)
+
+    def matches(words, source=TYPED, what="complete"):
+        reply = k.ask(type=what, cell=one, source=source, cursor=source.index(words) + len(words))
+        assert reply["ok"], reply
+        return reply
+    reply = matches("        im")
+    assert reply["matches"] == ["image: ", "imagePullPolicy: "] and reply["kinds"][0] == "string", reply
+    assert reply["start"] == TYPED.index("im\n") and len(reply["details"]) == 2, reply
+    assert matches("  rest")["matches"] == ["restartPolicy: "]
+    assert matches("hostNetwork: t")["matches"] == ["true"]
+    assert matches("        resources:\n          l", TYPED.replace("limits", "l"))["matches"] == ["limits:"]
+    assert matches("kind: J")["matches"] == ["Job"]
+    assert "batch/v1" in matches("apiVersion: b")["matches"]
+    assert matches("name: ")["matches"] == []
+    told = matches("      conta", what="inspect")["data"]["text/plain"]
+    assert told.startswith("Job.spec.template.spec.containers <[]Container>") and "image" not in told.split("Fields")[0], told
+
+
+def test_names_of_objects_are_completed_where_a_cluster_is_used(t):
+    k = Kernel(t, "", "--allow", "cluster", env=sandbox(t))
+    made = k.run('k8s.create {apiVersion = "v1", kind = "ConfigMap", metadata = {name = "settings"}}', 'effects="cluster"')
+    assert made.state == "ok", made
+    source = "%%writefile p.yaml\napiVersion: v1\nkind: Pod\nspec:\n  volumes:\n  - configMap:\n      name: s\n"
+    one = k.insert(source)
+    reply = k.ask(type="complete", cell=one, source=source, cursor=len(source) - 1)
+    assert reply["matches"] == ["settings"] and reply["kinds"] == ["ConfigMap"], reply
+
+
 def test_shellcheck_is_asked_where_it_is(t):
     folder = t.dir()
     write(folder, "shellcheck", "#!/bin/sh\ncat >/dev/null\necho '{\"comments\": [{\"line\": 2, \"endLine\": 2, \"column\": 6, "

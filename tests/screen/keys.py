@@ -66,6 +66,7 @@ print("made " .. "both")
 ASKS = 'print("be" .. "fore")\ninput "name?"\n'
 WRONG = "-- %% Good\nx = 1\n-- %% Bad\nlocal a =\n  = 1\n-- %% Job file=\"job.yaml\"\n" \
         "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\nspec: {templat: {}}\n"
+NAMES = "-- %% Set\n-- rate is set\nrate = 1\n-- %% Other\nx = {rate = 3, rate}\n-- %% Use\nprint(rate)\n"
 HELP = (status(" help"), sees("Keys"))
 
 
@@ -253,6 +254,8 @@ def test_while_editing_a_cell(t):
         ("C-s", typed("x"), PRESS, status("saved")),
         ("C-f", typed("last"), "Enter", cursor(6, 3)),
         ("C-p", status(" palette"), sees("run-all")),
+        ("M-.", On(opened(t, NAMES, "G", "Enter")), "End Left", PRESS, status("EDIT"), selected("Set"), cursor(2, 2)),
+        ("M-,", On(opened(t, NAMES, "G", "Enter")), "End Left M-.", selected("Set"), PRESS, selected("Use"), status("EDIT")),
         ("M-n", On(opened(t, WRONG, "Enter", "wait !")), PRESS, status("unexpected symbol near '='")),
         ("M-p", On(opened(t, WRONG, "Enter", "wait !")), PRESS, status("unknown field \"templat\"")),
         ("F1", *HELP),

@@ -56,4 +56,33 @@ def test_a_mistake_is_found_where_it_is_typed(t):
         s.keys("Esc Esc")
 
 
+def test_fields_of_a_manifest_are_completed(t):
+    with workbench(folder(t, '-- %% Job file="job.yaml"\napiVersion: batch/v1\nkind: Job\nspec:\n  back\n')) as s:
+        s.wait("idle")
+        s.keys("Enter Down Down Down End Tab")
+        s.wait("backoffLimit: ")
+        s.type("3")
+        s.keys("Enter")
+        s.type("t")
+        s.keys("Tab")
+        s.wait("ttlSecondsAfterFinished:")
+        s.keys("Esc")
+
+
+def test_a_name_is_renamed_in_all_cells(t):
+    names = "-- %% Set\nrate = 1\n-- %% Other\nx = {rate = 3, y = rate} -- rate\n-- %% Use\nprint(rate, 'rate')\n"
+    with workbench(folder(t, names)) as s:
+        s.wait("idle")
+        s.keys("Enter C-p")
+        s.type("rename speed")
+        s.keys("Enter")
+        s.wait("1 of 4")
+        s.keys("y n y y")
+        s.wait("3 places in 3 cells replaced")
+        s.wait("x = {rate = 3, y = speed} -- rate")
+        s.wait("print(speed, 'rate')")
+        s.keys("Esc z")
+        s.wait("print(rate, 'rate')")
+
+
 run(globals())

@@ -217,6 +217,14 @@ static void do_replace_all(bench *b, const char *words, bool force)
     replace(b, words, true);
 }
 
+static void do_rename(bench *b, const char *words, bool force)
+{
+    if (b->top->ops == &notebook_view_ops)
+        notebook_rename(b->top, words);
+    else
+        bench_complain(b, "rename works in a cell: q goes back there");
+}
+
 static void do_config(bench *b, const char *words, bool force)
 {
     err e = {0};
@@ -269,6 +277,8 @@ static const struct command {
         "s/old/new/: in the selected cells, or in this line while editing; g: all places of a "
         "line, c: asks each time"},
     {"%s", true, do_replace_all, "%s/old/new/: the same in all cells"},
+    {"rename", true, do_rename,
+        "rename NEW: the name at the cursor, in all cells of its language; each place is asked"},
     {"at", true, do_at,
         "at 14:03, at 2m30s from its beginning, at 50%: a run that has ended, then"},
     {"scale", true, do_scale, "scale 3: so many replicas of what the row stands for"},

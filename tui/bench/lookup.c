@@ -23,7 +23,7 @@ static bool has_names(const bench *b, const struct slot *s)
     const notebook *nb = fold_notebook(b->fold);
     struct plan p = {0};
     size_t i;
-    if (s->language == SYNTAX_LUA)
+    if (s->language == SYNTAX_LUA || s->language == SYNTAX_YAML)
         return true;
     bool kernel = notebook_find(nb, s->id, &i) &&
                   plan_cell(nb, notebook_cell(nb, i), &p, NULL) == 0 && p.kind == PLAN_KERNEL;
@@ -39,6 +39,8 @@ static bool asks(const bench *b, struct slot *s)
     if (!has_names(b, s) || edit_selection(s->edit, &from, &to) || !at.byte)
         return false;
     char before = line[at.byte - 1];
+    if (s->language == SYNTAX_YAML) // where there is something: behind "key: " and "- ", too
+        return strspn(line, " ") < at.byte;
     return isalnum((unsigned char)before) || before == '_' || before == '.' || before == ':';
 }
 

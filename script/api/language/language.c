@@ -4,9 +4,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/api/k8s/cluster.h"
-#include "script/api/language/kinds.h"
+#include "script/api/language/complete.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 static void *make_kinds(call *c, err *e)
 {
@@ -58,7 +58,33 @@ static int check(call *c, const cJSON *args, cJSON **result, err *e)
     return 0;
 }
 
+static int place(call *c, const cJSON *args, bool inspects, cJSON **result, err *e)
+{
+    struct language_world w;
+    struct language_asking a;
+    const char *text = json_str_or(args, "text", "");
+    int64_t cursor = json_int_or(args, "cursor", 0);
+    if (begin(c, args, &w, &a, e) < 0)
+        return -1;
+    size_t at = cursor < 0 ? 0 : (size_t)cursor;
+    at = at < strlen(text) ? at : strlen(text);
+    *result = inspects ? language_inspect(&a, text, at) : language_complete(&a, text, at);
+    return 0;
+}
+
+static int complete(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    return place(c, args, false, result, e);
+}
+
+static int inspect(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    return place(c, args, true, result, e);
+}
+
 const struct binding language_bindings[] = {
     {.name = "language.check", .effect = EFFECT_PURE, .start = check},
+    {.name = "language.complete", .effect = EFFECT_PURE, .start = complete},
+    {.name = "language.inspect", .effect = EFFECT_PURE, .start = inspect},
     {0},
 };

@@ -288,3 +288,14 @@ void compile_check_kernels(const notebook *nb, kernel_find *find, void *arg, str
     strv_free(seen);
     faults_sort(out);
 }
+
+bool compile_is_yaml(const notebook *nb, size_t i)
+{
+    struct plan p = {0};
+    const cell *of = notebook_cell(nb, i);
+    if (of->kind != CELL_CODE || of->options.unclear || plan_text(nb, of, &p, NULL) < 0)
+        return false;
+    bool yaml = str_eq(text_language(&p), "yaml");
+    plan_done(&p);
+    return yaml;
+}

@@ -13,6 +13,7 @@ void compile_check_some(const notebook *nb, const bool *wanted, struct faults *o
 // Their texts in other languages, for the binding language.check: [{"cell", "language", "text",
 // "skipped", "fills", "magics"}]; new. wanted NULL: of all cells.
 cJSON *compile_texts(const notebook *nb, const bool *wanted);
+bool compile_is_yaml(const notebook *nb, size_t i); // does the cell write a file of YAML?
 // Adds a fault for each kernel that cells in other languages need and `find` does not find, once
 // for each.
 struct kernel_wanted {

@@ -44,7 +44,8 @@ static void job_free(struct job *j)
     *at = j->next;
     j->checks->n--;
     turn_done(&j->turn);
-    notebook_free(j->nb);
+    if (j->nb)
+        notebook_free(j->nb);
     free(j->wanted);
     cJSON_Delete(j->message);
     cJSON_Delete(j->reply);
@@ -104,6 +105,29 @@ static cJSON *reply_of(const struct job *j, const struct faults *all)
     return reply;
 }
 
+// Fields and values for the cursor; the text is the message's, since it is typed just now.
+static cJSON *look_up(struct job *j)
+{
+    effects *fx = j->checks->effects;
+    bool inspects = message_type_of(j->message) == MESSAGE_inspect;
+    const struct binding *b =
+        effects_binding(fx, inspects ? "language.inspect" : "language.complete");
+    AUTO_JSON *args = cJSON_CreateObject();
+    struct call c = {.effects = fx, .turn = &j->turn};
+    cJSON *result = NULL;
+    AUTO_FREE char *text = mem_strdup(json_str_or(j->message, "source", ""));
+    if (text[0] == '%') // the line of a magic
+        text[0] = '#';
+    json_set_str(args, "text", text);
+    json_set_int(args, "cursor", json_int_or(j->message, "cursor", 0));
+    if (effects_in_sandbox(fx))
+        json_set_bool(args, "cluster", true);
+    if (b)
+        b->start(&c, args, &result, NULL);
+    call_done(&c);
+    return result;
+}
+
 static void work(void *arg)
 {
     struct job *j = arg;
@@ -111,6 +135,10 @@ static void work(void *arg)
     if (turn_stopped(&j->turn) != FAILURE_NONE)
         return;
     j->turn.deadline = clock_mono() + patience;
+    if (message_type_of(j->message) != MESSAGE_check) {
+        j->reply = look_up(j);
+        return;
+    }
     compile_check_some(j->nb, j->wanted, &all);
     add_locals(j, &all);
     add_findings(j, &all);
@@ -127,11 +155,14 @@ static void check_stopped(checks *c)
 
 static void on_done(void *arg)
 {
-    static const err gone = {ERR_UNAVAILABLE, "the kernel ends"};
+    static const err gone = {ERR_UNAVAILABLE, "the kernel ends"},
+                     none = {ERR_NOT_FOUND, "nothing is known about it"};
     struct job *j = arg;
     checks *c = j->checks;
     peer *p = server_peer(c->server, j->peer);
-    if (p && j->reply) {
+    if (p && j->reply && !json_bool_or(j->reply, "found", true)) {
+        server_refuse(p, j->message, &none);
+    } else if (p && j->reply) {
         mask_json(port_mask(c->effects->spec.port), j->reply);
         server_reply(p, j->message, STEAL(j->reply));
     } else if (p) {
@@ -165,15 +196,12 @@ static bool *wanted_of(const notebook *nb, const cJSON *ids)
     return wanted;
 }
 
-int checks_check(checks *c, const notebook *nb, peer *p, const cJSON *message, err *e)
+static int add_job(checks *c, notebook *nb, peer *p, const cJSON *message, err *e)
 {
-    notebook *copy = c->n < WAITING ? notebook_copy(nb) : NULL;
-    if (!copy)
-        return err_set(e, ERR_UNAVAILABLE, "too much is checked already");
     struct job *j = mem_alloc(sizeof *j);
     *j = (struct job){.checks = c,
-        .nb = copy,
-        .wanted = wanted_of(copy, json_get(message, "cells")),
+        .nb = nb,
+        .wanted = nb ? wanted_of(nb, json_get(message, "cells")) : NULL,
         .peer = server_number(p),
         .message = cJSON_Duplicate(message, true),
         .next = c->jobs};
@@ -185,6 +213,25 @@ int checks_check(checks *c, const notebook *nb, peer *p, const cJSON *message, e
         return 1;
     job_free(j);
     return -1;
+}
+
+int checks_check(checks *c, const notebook *nb, peer *p, const cJSON *message, err *e)
+{
+    notebook *copy = c->n < WAITING ? notebook_copy(nb) : NULL;
+    if (!copy)
+        return err_set(e, ERR_UNAVAILABLE, "too much is checked already");
+    return add_job(c, copy, p, message, e);
+}
+
+int checks_look_up(checks *c, const notebook *nb, peer *p, const cJSON *message, err *e)
+{
+    size_t i;
+    const char *id = json_str(message, "cell");
+    if (!id || !notebook_find(nb, id, &i) || !compile_is_yaml(nb, i))
+        return 0;
+    if (c->n >= WAITING)
+        return err_set(e, ERR_UNAVAILABLE, "too much is checked already");
+    return add_job(c, NULL, p, message, e);
 }
 
 void checks_stop(checks *c, void (*fn)(void *arg), void *arg)

@@ -279,6 +279,11 @@ static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
     if (k->stopping)
         return err_set(e, ERR_UNAVAILABLE, "the run is over");
+    int other = message_type_of(m) == MESSAGE_is_complete
+                    ? 0
+                    : checks_look_up(k->checks, document_notebook(k->document), p, m, e);
+    if (other)
+        return other;
     struct lookup *l = mem_alloc(sizeof *l);
     *l = (struct lookup){k, server_number(p), cJSON_Duplicate(m, true)};
     cJSON *args = cJSON_Duplicate(m, true);

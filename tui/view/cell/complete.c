@@ -13,7 +13,7 @@
 enum { ROWS = 8, WIDTH = 40 };
 
 struct name {
-    char *text, *kind;
+    char *text, *kind, *detail; // the last: a sentence, "" for none
 };
 
 struct complete_view {
@@ -202,6 +202,7 @@ static void free_names(struct name *names, size_t n)
     for (size_t i = 0; i < n; i++) {
         free(names[i].text);
         free(names[i].kind);
+        free(names[i].detail);
     }
     free(names);
 }
@@ -217,6 +218,11 @@ static void done(view *view_)
 static void hint(const view *v, buf *out)
 {
     const struct complete_view *c = (const struct complete_view *)v;
+    const char *detail = c->scroll.at < c->scroll.n ? c->shown[c->scroll.at]->detail : "";
+    if (*detail) {
+        buf_str(out, detail);
+        return;
+    }
     if (c->rows && c->rows < c->scroll.n)
         buf_fmt(out, "%zu–%zu of %zu  ", c->scroll.top + 1, c->scroll.top + c->rows, c->scroll.n);
     buf_str(out, "Tab the next, Enter takes it, Esc closes");
@@ -234,18 +240,21 @@ static size_t common(const struct name *names, size_t n)
 }
 
 // The names in the reply that continue the typed text.
-static struct name *read_names(
-    const cJSON *matches, const cJSON *kinds, const char *words, size_t n, size_t *count)
+static struct name *read_names(const cJSON *reply, const char *words, size_t n, size_t *count)
 {
-    const cJSON *m, *kind = kinds ? kinds->child : NULL;
+    const cJSON *matches = json_get(reply, "matches"), *kinds = json_get(reply, "kinds");
+    const cJSON *details = json_get(reply, "details");
+    const cJSON *m, *kind = kinds ? kinds->child : NULL, *detail = details ? details->child : NULL;
     struct name *names = mem_array((size_t)cJSON_GetArraySize(matches) + 1, sizeof *names);
     *count = 0;
     cJSON_ArrayForEach(m, matches)
     {
         if (cJSON_IsString(m) && strncmp(m->valuestring, words, n) == 0)
             names[(*count)++] = (struct name){mem_strdup(m->valuestring),
-                mem_strdup(cJSON_IsString(kind) ? kind->valuestring : "")};
+                mem_strdup(cJSON_IsString(kind) ? kind->valuestring : ""),
+                mem_strdup(cJSON_IsString(detail) ? detail->valuestring : "")};
         kind = kind ? kind->next : NULL;
+        detail = detail ? detail->next : NULL;
     }
     return names;
 }
@@ -254,8 +263,7 @@ void complete_push(bench *b, struct slot *s, pos from, const cJSON *reply)
 {
     size_t n, given = edit_cursor(slot_edit(s)).byte - from.byte;
     const char *words = text_line(edit_text(slot_edit(s)), from.line, NULL) + from.byte;
-    struct name *names =
-        read_names(json_get(reply, "matches"), json_get(reply, "kinds"), words, given, &n);
+    struct name *names = read_names(reply, words, given, &n);
     size_t same = common(names, n);
     if (n == 0)
         bench_say(b, "no known name begins like this");

@@ -526,6 +526,7 @@ static void done(view *view_)
     struct notebook_view *v = (struct notebook_view *)view_;
     free(v->anchor);
     free(v->held);
+    free(v->came);
     forget_back(v);
     notebook_seek(view_, NULL, NULL);
     notebook_look_nowhere(v);

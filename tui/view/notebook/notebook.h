@@ -44,6 +44,8 @@ struct notebook_view {
     struct look look;
     struct seeking *seeking; // a search is being typed (notebook/seek.c)
     struct jumps jumps;
+    char *came; // id of the cell where a definition was asked for; NULL: none
+    pos came_at;
     bool jumping;           // what selects now is no jump to come back from
     bool pane;              // the outline stands beside the cells, where there is room
     struct outline outline; // what it shows, and its first row on the screen
@@ -65,6 +67,9 @@ void notebook_go_running(struct notebook_view *v);
 void notebook_go_failed(struct notebook_view *v);  // the next one, and around
 void notebook_go_changed(struct notebook_view *v); // the next that differs from git's HEAD
 // The next place, or the one before, where something is wrong; all cells are checked first.
+// Where the name at the cursor is set; and back to where that was asked. false: it was not.
+void notebook_go_definition(struct notebook_view *v);
+bool notebook_come_back(struct notebook_view *v);
 void notebook_go_problem(struct notebook_view *v, bool back);
 
 // notebook/seek.c

@@ -235,6 +235,10 @@ static bool act_moving(struct notebook_view *v, enum action a)
     case ACT_GO_RUNNING:
         notebook_go_running(v);
         return true;
+    case ACT_DEFINITION:
+        if (v->editing)
+            notebook_go_definition(v);
+        return v->editing;
     case ACT_PROBLEM_NEXT:
     case ACT_PROBLEM_PREVIOUS:
         notebook_go_problem(v, a == ACT_PROBLEM_PREVIOUS);
@@ -244,6 +248,8 @@ static bool act_moving(struct notebook_view *v, enum action a)
         return true;
     case ACT_JUMP_BACK:
     case ACT_JUMP_FORWARD:
+        if (v->editing && a == ACT_JUMP_BACK && notebook_come_back(v))
+            return true;
         jump(v, a == ACT_JUMP_BACK);
         return true;
     case ACT_GO_FAILED:
@@ -505,6 +511,7 @@ bool notebook_act(struct notebook_view *v, enum action a)
         return true;
     if (a == ACT_SEARCH_NEXT || a == ACT_SEARCH_PREVIOUS)
         return notebook_search(v, a == ACT_SEARCH_PREVIOUS);
-    bool goes = a == ACT_PROBLEM_NEXT || a == ACT_PROBLEM_PREVIOUS;
+    bool goes = a == ACT_PROBLEM_NEXT || a == ACT_PROBLEM_PREVIOUS || a == ACT_DEFINITION ||
+                a == ACT_JUMP_BACK;
     return ((!v->editing || goes) && act_moving(v, a)) || act_structure(v, a);
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // To the cells of a run that are looked for: what runs or asks, what failed.
+#include "base/mem.h"
 #include "tui/bench/document/problems.h"
 #include "tui/bench/questions.h"
 #include "tui/view/cell/cellview.h"
+#include "tui/view/notebook/names.h"
 #include "tui/view/notebook/notebook.h"
 
 // The one that asks, else the one that runs, else the first that waits for its turn.
@@ -151,4 +153,32 @@ void notebook_go_problem(struct notebook_view *v, bool back)
 {
     if (!problems_want_all(v->head.bench, back ? ACT_PROBLEM_PREVIOUS : ACT_PROBLEM_NEXT))
         go_found(v, back);
+}
+
+void notebook_go_definition(struct notebook_view *v)
+{
+    bench *b = v->head.bench;
+    size_t set_in;
+    pos from, to, at = edit_cursor(slot_edit(slot_at(b, v->at)));
+    AUTO_FREE char *name = name_at(b, v->at, at, &from);
+    if (!name) {
+        bench_say(b, "there is no name of Lua or Python at the cursor");
+    } else if (!name_definition(b, v->at, from, name, &set_in, &to)) {
+        bench_say(b, "no cell sets %s", name);
+    } else {
+        free(v->came);
+        v->came = mem_strdup(slot_id(slot_at(b, v->at)));
+        v->came_at = at;
+        notebook_go_to(v, set_in, to);
+    }
+}
+
+bool notebook_come_back(struct notebook_view *v)
+{
+    size_t i;
+    AUTO_FREE char *id = STEAL(v->came);
+    if (!slot_by_id(v->head.bench, id, &i))
+        return false;
+    notebook_go_to(v, i, text_clamp(edit_text(slot_edit(slot_at(v->head.bench, i))), v->came_at));
+    return true;
 }

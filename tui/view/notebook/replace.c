@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "tui/bench/remote.h"
 #include "tui/edit/substitute.h"
+#include "tui/view/notebook/names.h"
 #include "tui/view/notebook/notebook.h"
 
 #include <string.h>
@@ -274,6 +275,63 @@ void notebook_substitute(view *view_, const char *words, bool all)
             memset(p.cells[i].wanted, true, p.cells[i].found.n * sizeof(bool));
         replace_wanted(v, &p);
     }
+}
+
+struct renaming {
+    bench *bench;
+    const char *name, *with;
+    struct places *places;
+};
+
+static void add_place(void *arg, size_t i, pos at, bool is_set)
+{
+    struct renaming *r = arg;
+    struct places *p = r->places;
+    const struct slot *s = slot_at(r->bench, i);
+    struct cell_places *c = p->n_cells ? &p->cells[p->n_cells - 1] : NULL;
+    if (!c || !str_eq(c->id, slot_id(s))) {
+        p->cells = mem_resize(p->cells, p->n_cells + 1, sizeof *p->cells);
+        c = &p->cells[p->n_cells++];
+        *c = (struct cell_places){
+            .id = mem_strdup(slot_id(s)), .revision = text_revision(edit_text(slot_edit(s)))};
+    }
+    c->found.list = mem_resize(c->found.list, c->found.n + 1, sizeof *c->found.list);
+    c->found.list[c->found.n++] =
+        (struct replacement){at, {at.line, at.byte + strlen(r->name)}, mem_strdup(r->with)};
+    c->wanted = mem_resize(c->wanted, c->found.n, sizeof *c->wanted);
+    c->wanted[c->found.n - 1] = false;
+    p->n++;
+}
+
+static bool is_name(const char *words)
+{
+    size_t n = strspn(words, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return n && !words[n] && !(*words >= '0' && *words <= '9');
+}
+
+void notebook_rename(view *view_, const char *with)
+{
+    struct notebook_view *v = (struct notebook_view *)view_;
+    bench *b = view_->bench;
+    CLEANUP(places_done) struct places p = {0};
+    pos from;
+    size_t n = slot_count(b);
+    AUTO_FREE char *name =
+        v->editing ? name_at(b, v->at, edit_cursor(slot_edit(slot_at(b, v->at))), &from) : NULL;
+    if (!name)
+        bench_complain(b, "rename works where the cursor is at a name, in a cell in Lua or Python");
+    else if (!is_name(with))
+        bench_complain(b, "rename NEW: a name has letters, digits and _");
+    if (!name || !is_name(with) || !remote_ready(b, true))
+        return;
+    struct renaming r = {b, name, with, &p};
+    for (size_t i = 0; i < n; i++)
+        if (name_shared(b, i, v->at))
+            name_places(b, i, name, add_place, &r);
+    if (p.n)
+        ask_each(b, &p);
+    else
+        bench_say(b, "%s stands in a string or a comment, or is a field", name);
 }
 
 static const struct binding bindings[] = {
