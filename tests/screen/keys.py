@@ -149,7 +149,7 @@ def test_among_cells(t):
         ("g d", PRESS, status("no cell differs from git's HEAD")),
         ("g e", On(opened(t, WRONG)), PRESS, status(" problems"), sees("Bad:2", "Job:4")),
         ("g n, M-n", On(opened(t, WRONG, "wait !")), PRESS, status("unexpected symbol near '='"), status("EDIT"), "M-n", status("spec.template is missing")),
-        ("g p, M-p", On(opened(t, WRONG, "wait !")), PRESS, status("unknown field \"templat\"")),
+        ("g N, M-p", On(opened(t, WRONG, "wait !")), PRESS, status("unknown field \"templat\"")),
         ("g f", On(opened(t, CELLS + "\n-- %% Fails\nerror 'x'\n", "G C-e", "wait ✗", "g g")), PRESS, selected("Fails")),
         ("J, S-Down", selected("Beta", "Gamma")),
         ("K, S-Up", selected("Alpha", "Beta")),

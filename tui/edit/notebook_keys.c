@@ -48,7 +48,7 @@ static const struct binding bindings[] = {
     {MODE_COMMAND, "g d", ACT_GO_CHANGED},
     {MODE_COMMAND, "g e", ACT_PROBLEMS},
     {MODE_COMMAND, "g n", ACT_PROBLEM_NEXT},
-    {MODE_COMMAND, "g p", ACT_PROBLEM_PREVIOUS},
+    {MODE_COMMAND, "g N", ACT_PROBLEM_PREVIOUS},
     {MODE_EDIT, "M-.", ACT_DEFINITION},
     {MODE_EDIT, "M-,", ACT_JUMP_BACK},
     {BOTH, "M-n", ACT_PROBLEM_NEXT},
