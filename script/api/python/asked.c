@@ -76,6 +76,7 @@ static void cancel(loop_pending *pending, void *arg)
 {
     struct asked *a = arg;
     struct session *s = a->session;
+    a->pending = pending;
     if (s && a->sent && a->to_subshell && s->hung < HUNG_MOST) {
         s->hung++;
         free(STEAL(s->subshell));

@@ -43,6 +43,23 @@ TEST(a_signed_message_is_read)
     wire_done(&m);
 }
 
+TEST(a_request_to_a_subshell_names_it)
+{
+    char *frames[WIRE_FRAMES];
+    wire_pack(&w,
+        &(struct wire_outgoing){
+            .type = "complete_request", .id = "1", .date = "now", .subshell = "s-1"},
+        frames);
+    AUTO_JSON *header = json_parse(frames[2], strlen(frames[2]), NULL);
+    CHECK_STR(json_str(header, "subshell_id"), "s-1");
+    for (size_t i = 0; i < WIRE_FRAMES; i++)
+        free(frames[i]);
+    wire_pack(&w, &(struct wire_outgoing){.type = "x", .id = "2", .date = "now"}, frames);
+    CHECK(!strstr(frames[2], "subshell"));
+    for (size_t i = 0; i < WIRE_FRAMES; i++)
+        free(frames[i]);
+}
+
 TEST(a_wrong_signature_is_refused)
 {
     struct wire_message m;
