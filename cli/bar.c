@@ -109,6 +109,8 @@ static void draw(bar *b, const struct bar_work *w, double part)
     int left = (int)room - text_width(buf_cstr(&words), words.len, 0) - FRAME;
     if (!isnan(part) && left >= CELLS_LEAST)
         picture(part, left < CELLS ? left : CELLS, &line);
+    else if (!isnan(part))
+        buf_fmt(&line, "%d%% ", (int)(part * 100));
     buf_add(&line, words.data, words.len);
     say_redraw(stderr);
     say_text(b->cli, stderr, buf_cstr(&line), fitting(&line, (int)room));
