@@ -39,6 +39,7 @@ struct metric_line {
     struct smooth smooth;
     size_t count;                    // values that were added
     double last;                     // the last one, as it is drawn
+    double reach;                    // the largest x, also beyond the piece that is enlarged
     bool stale;                      // to be sampled anew
     double *x, *y, *even_x, *even_y; // as they are drawn
     size_t n_drawn, n_even;

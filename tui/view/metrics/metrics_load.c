@@ -249,6 +249,7 @@ static void begin_anew(const struct metrics_view *v, struct metric_line *l)
     l->smooth = smooth_of(metrics_weights[v->smooth]);
     l->count = 0;
     l->last = NAN;
+    l->reach = -INFINITY;
     l->stale = false;
     for (size_t i = 0; i < l->n; i++)
         l->pieces[i].seen = 0;
@@ -290,6 +291,7 @@ static void sample(const struct metrics_view *v, struct metric_line *l)
         for (struct piece *p = &l->pieces[i]; p->seen < n; p->seen++) {
             double x = metrics_x(v, l, &points[p->seen], l->count++),
                    y = smooth_next(&l->smooth, points[p->seen].value);
+            l->reach = isfinite(x) ? fmax(l->reach, x) : l->reach;
             x = !v->log_x ? x : x > 0 ? log10(x) : NAN;
             sampled_add(&l->raw, x, points[p->seen].value);
             if (l->even.n)
@@ -345,10 +347,15 @@ void metrics_follow(struct metrics_view *v, int ms)
     if (found || !v->panels || behind != v->behind)
         metrics_arrange(v);
     v->behind = behind;
-    for (size_t i = 0; i < v->n_lines; i++)
-        if (is_in_a_panel(v, &v->lines[i]))
-            sample(v, &v->lines[i]);
-    if (!(v->from < v->to))
+    bool part = v->from < v->to;
+    for (size_t i = 0; i < v->n_lines; i++) {
+        struct metric_line *l = &v->lines[i];
+        if (!is_in_a_panel(v, l))
+            continue;
+        sample(v, l);
+        v->most = part ? fmax(v->most, l->reach) : v->most;
+    }
+    if (!part)
         find_ends(v);
 }
 
