@@ -66,6 +66,12 @@ def test_the_more_special_wins_as_with_papermill(t):
     assert "sizes = [5]" in shown, shown
 
 
+def test_what_gives_them_is_not_counted_as_a_cell(t):
+    folder = folder_with(t)
+    ends = [json.loads(firesteel(folder, "run", "n.lua", "-o", "json", *given).out.splitlines()[-1]) for given in ((), ("-p", "lr=0.9"))]
+    assert [end["type"] for end in ends] == ["end", "end"] and ends[0]["ok"] == ends[1]["ok"] > 0, ends
+
+
 def test_a_resume_gives_them_again(t):
     folder = folder_with(t)
     write(folder, "stop", "")

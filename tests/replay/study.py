@@ -4,8 +4,10 @@
 import glob
 import itertools
 import json
+import math
 import os
 import signal
+import statistics
 import subprocess
 import time
 
@@ -35,7 +37,12 @@ s = study {{ "few", over = {{ of = {{ "a", "b" }} }}, repeats = 20, warm_up = 0,
   return assert(p.params.of == "a" and 1000 + p["repeat"] or p["repeat"] <= 3 and 10 ^ p["repeat"])
 end }}
 r = s:ratio({{ of = "a" }}, {{ of = "b" }})
-print("few", string.format("%.12f %.12f %.12f", r.low, r.high, r.confidence))"""
+print("few", string.format("%.12f %.12f %.12f", r.low, r.high, r.confidence))
+s = study {{ "many", over = {{ of = {{ "a", "b" }} }}, repeats = 165, warm_up = 0, function(p)
+  return p.params.of == "a" and 1000 + p["repeat"] or 100 + p["repeat"]
+end }}
+r = s:ratio({{ of = "a" }}, {{ of = "b" }})
+print("many", string.format("%.12f %.12f", r.low, r.high))"""
     done = do(notebook(t, cells(body)))
     assert done.code == 0, done
     for n, (k, sure) in MEDIANS.items():
@@ -53,6 +60,11 @@ print("few", string.format("%.12f %.12f %.12f", r.low, r.high, r.confidence))"""
     want = q[k - 1], q[60 - k], 1 - 2 * sum(u < k for u in sums) / len(sums)
     said = [float(x) for x in done.out.split("few\t")[1].split()[:3]]
     assert all(abs(a - b) < 1e-9 for a, b in zip(said, want)), (said, want)
+    # too many to count: the normal distribution's place (Hollander, Wolfe, Chicken, 4.3)
+    n, q = 165, ratios([1000 + i for i in range(1, 166)], [100 + i for i in range(1, 166)])
+    k = int(n * n / 2 - statistics.NormalDist().inv_cdf(0.975) * math.sqrt(n * n * (2 * n + 1) / 12))
+    said = [float(x) for x in done.out.split("many\t")[1].split()[:2]]
+    assert all(abs(a - b) < 1e-9 for a, b in zip(said, (q[k - 1], q[n * n - k]))), (said, q[k - 1], q[n * n - k])
 
 
 STUDY = """s = study { "sched", over = { master = { "a", "b" }, executors = { 1, 2 } }, repeats = 4, warm_up = 2, seed = 5, metric = "ips", function(p)

@@ -169,10 +169,7 @@ end
 local function keep(self, one)
   local record, point = one.record, one.point
   self.done = self.done + 1
-  if one.warm then
-    if record.state == "failed" then point.warm_failed = record.note end
-    return
-  end
+  if one.warm then return end
   if record.state ~= "done" then
     point.failed = point.failed + 1
     point.errors[#point.errors + 1] = record.note or record.state
