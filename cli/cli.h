@@ -17,6 +17,7 @@ struct cli {
     bool utf8;              // can stdout show more than ASCII?
     const char *locale;     // the locale used in place of the environment's; NULL: none
     char *terminfo;         // a folder of terminfo entries that the host may lack; NULL: none
+    bool linear;            // the workbench as lines, for screen readers
     bool no_mouse;          // for the workbench: the terminal keeps the mouse
     bool no_ask;            // it does not ask before something ends or is lost
     bool read_only;         // it changes nothing: no cluster, no run
@@ -37,7 +38,7 @@ struct verb {
 };
 
 extern const struct verb diff_verb, lineage_verb, run_verb, runs_verb, show_verb, export_verb,
-    ls_verb, stop_verb, sandbox_verb, tour_verb, bundle_verb, check_verb, clean_verb, attach_verb,
+    ls_verb, stop_verb, sandbox_verb, bundle_verb, check_verb, clean_verb, attach_verb,
     convert_verb, prune_verb, doctor_verb, wait_verb, open_verb, new_verb, step_verb, exec_verb,
     cp_verb, view_verb, port_forward_verb, jupyter_verb, kernelspec_verb, vars_verb;
 

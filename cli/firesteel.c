@@ -19,7 +19,6 @@
 
 static const struct verb *const verbs[] = {
     &new_verb,
-    &tour_verb,
     &run_verb,
     &check_verb,
     &runs_verb,

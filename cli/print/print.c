@@ -24,6 +24,9 @@ struct printer {
     char *branch;          // the branch of the cell whose lines come, printed before each line;
                            // NULL: none
     char *shown;           // the cell whose title was printed last
+    bool spoken;           // whole sentences, for who listens
+    cJSON *held;           // then: newest rows of live tables, {display: {uid: row}}
+    int64_t progressed;    // then: mono ns when progress was told last
     bool drawn;            // is a line on the terminal that will be redrawn?
     hashmap *rows;         // digests of what was printed last of live rows, by "display/uid"
 };
@@ -48,7 +51,14 @@ void printer_free(printer *p)
     free(p->shown);
     print_stream_free(p->pending);
     hashmap_free(p->rows);
+    cJSON_Delete(p->held);
     free(p);
+}
+
+void printer_speak(printer *p)
+{
+    p->spoken = true;
+    p->held = cJSON_CreateObject();
 }
 
 void printer_spools(printer *p, const char *dir)
@@ -144,9 +154,14 @@ static void show_title(printer *p, const char *id, bool starts)
     if (!starts && str_eq(id, p->shown))
         return;
     end_pending(p);
-    print_title(p->cli, p->fold, id);
     const struct run_cell *c = fold_cell_by_id(p->fold, id, NULL);
-    say(stdout, "%s\n", c && c->state != STATE_RUNNING ? " (live)" : "");
+    bool runs = c && c->state == STATE_RUNNING;
+    if (p->spoken)
+        print_spoken(p->cli, p->fold, id, starts ? "running" : runs ? "goes on" : "is live");
+    else
+        print_title(p->cli, p->fold, id);
+    if (!p->spoken)
+        say(stdout, "%s\n", c && !runs ? " (live)" : "");
     free(p->shown);
     p->shown = mem_strdup(id);
 }
@@ -171,6 +186,21 @@ static void on_stream(printer *p, const cJSON *event)
         put_output(p, text, strlen(text));
 }
 
+// "cell 3 Train: failed after 2.1s: error: no such file".
+static void speak_end(printer *p, const struct run_cell *c)
+{
+    AUTO_BUF how = {0};
+    const struct output *last = c->n_outputs ? &c->outputs[c->n_outputs - 1] : NULL;
+    buf_str(&how, cell_state_name(c->state));
+    if (c->mono_end - c->mono_start >= CLOCK_MS) {
+        buf_str(&how, " after ");
+        duration_format(&how, c->mono_end - c->mono_start);
+    }
+    if (c->state == STATE_FAILED && last && last->kind == OUTPUT_ERROR)
+        buf_fmt(&how, ": %s: %s", last->name, last->text ? last->text : "");
+    print_spoken(p->cli, p->fold, c->id, buf_cstr(&how));
+}
+
 static void on_state(printer *p, const cJSON *event)
 {
     const char *id = json_str_or(event, "cell", "");
@@ -186,7 +216,10 @@ static void on_state(printer *p, const cJSON *event)
     if (c->state == STATE_RUNNING) {
         show_title(p, id, true);
     } else if (c->state != STATE_QUEUED && c->state != STATE_STALE) {
-        put_state(p->cli, c);
+        if (p->spoken)
+            speak_end(p, c);
+        else
+            put_state(p->cli, c);
     }
 }
 
@@ -242,14 +275,83 @@ static void put_row(printer *p, const struct output *o, const struct row_look *l
     put_lines(p->cli, text.data, text.len, TONE_PLAIN);
 }
 
+// Keeps the newest state of each row until printer_tell.
+static void hold_rows(printer *p, const struct output *o, const cJSON *rows)
+{
+    AUTO_FREE char *id = str_fmt("%lld", (long long)o->id);
+    const cJSON *row;
+    cJSON_ArrayForEach(row, rows)
+    {
+        cJSON *all = json_object_at(p->held, id);
+        const char *uid = json_str_or(row, "uid", "");
+        cJSON_DeleteItemFromObjectCaseSensitive(all, uid);
+        json_set(all, uid, cJSON_Duplicate(row, true));
+    }
+}
+
 static void put_rows(printer *p, const struct output *o, const char *below, const cJSON *rows)
 {
+    if (p->spoken && o->live) {
+        hold_rows(p, o, rows);
+        return;
+    }
     const cJSON *row;
     CLEANUP(row_look_done) struct row_look look = row_look(table_of(o));
     cJSON_ArrayForEach(row, rows)
     {
         put_row(p, o, &look, below, row);
     }
+}
+
+// The cell above a display; "" if none.
+static const char *cell_of(const printer *p, int64_t display)
+{
+    for (size_t i = 0; i < fold_count(p->fold); i++) {
+        const struct run_cell *c = fold_cell(p->fold, i);
+        for (size_t k = 0; k < c->n_outputs; k++)
+            if (c->outputs[k].kind == OUTPUT_DISPLAY && c->outputs[k].id == display)
+                return c->id;
+    }
+    return "";
+}
+
+// A row whose words are new, as a sentence.
+static void speak_row(printer *p, const struct output *o, const cJSON *row)
+{
+    AUTO_BUF text = {0}, news = {0};
+    speak_cells(json_get(table_of(o), "columns"), json_get(row, "cells"), &text);
+    buf_str(&news, json_str_or(row, "news", buf_cstr(&text)));
+    bool gone = json_bool_or(row, "deleted", false);
+    bool is_new = is_news(p, o, json_str_or(row, "uid", ""), buf_cstr(&news));
+    if (gone)
+        forget_news(p, o, json_str_or(row, "uid", ""));
+    if (is_new || gone)
+        say(stdout, "%s%s\n", gone ? "gone: " : "", buf_cstr(&text));
+}
+
+void printer_tell(printer *p)
+{
+    const cJSON *table, *row;
+    AUTO_JSON *held = STEAL(p->held);
+    p->held = cJSON_CreateObject();
+    cJSON_ArrayForEach(table, held)
+    {
+        int64_t id;
+        const struct output *o = str_to_int(table->string, &id) ? fold_display(p->fold, id) : NULL;
+        if (!o || !table_of(o))
+            continue;
+        show_title(p, cell_of(p, o->id), false);
+        end_pending(p);
+        cJSON_ArrayForEach(row, table)
+        {
+            speak_row(p, o, row);
+        }
+    }
+}
+
+bool printer_holds(const printer *p)
+{
+    return p->held && p->held->child;
 }
 
 // Prints changed notes on a live table: how old it is, and that it has more rows. How many more
@@ -283,16 +385,17 @@ static void put_table(printer *p, const struct output *o, const char *below, con
     put_table_notes(p, o, table_of(o));
 }
 
-// The cell above a display; "" if none.
-static const char *cell_of(const printer *p, int64_t display)
+// Now and then.
+static void speak_progress(printer *p, const char *below, const char *words)
 {
-    for (size_t i = 0; i < fold_count(p->fold); i++) {
-        const struct run_cell *c = fold_cell(p->fold, i);
-        for (size_t k = 0; k < c->n_outputs; k++)
-            if (c->outputs[k].kind == OUTPUT_DISPLAY && c->outputs[k].id == display)
-                return c->id;
-    }
-    return "";
+    enum { EVERY = 5 };
+    int64_t now = clock_mono();
+    if (p->progressed && now - p->progressed < EVERY * CLOCK_SEC)
+        return;
+    p->progressed = now;
+    show_title(p, below, false);
+    put_line(p, words, strlen(words));
+    say(stdout, words[0] && words[strlen(words) - 1] == '\n' ? "" : "\n");
 }
 
 static void on_display(printer *p, const cJSON *event)
@@ -301,6 +404,10 @@ static void on_display(printer *p, const cJSON *event)
     if (!o)
         return;
     const char *progress = progress_text(o), *below = cell_of(p, o->id);
+    if (progress && o->live && p->spoken) {
+        speak_progress(p, below, progress);
+        return;
+    }
     if (progress && o->live) {
         draw(p, progress, strlen(progress));
         return;
@@ -344,6 +451,8 @@ static void on_error(printer *p, const cJSON *event)
 {
     const struct run_cell *c = fold_cell_by_id(p->fold, json_str_or(event, "cell", ""), NULL);
     end_pending(p);
+    if (p->spoken)
+        return; // the cell's end says it
     if (c && c->n_outputs && c->outputs[c->n_outputs - 1].kind == OUTPUT_ERROR)
         put_error(p->cli, &c->outputs[c->n_outputs - 1]);
 }

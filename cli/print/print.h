@@ -14,6 +14,15 @@ printer *printer_new(struct cli *cli, const fold *f);
 void printer_free(printer *p);
 void printer_spools(printer *p, const char *dir); // the folder of spooled streams, once it is known
 void printer_event(printer *p, const cJSON *event);
+// From now on in whole sentences, for people who listen: "cell 3 Train: failed after 2.1s: …".
+// Rows of live tables are held until printer_tell, which tells what has changed since.
+void printer_speak(printer *p);
+bool printer_holds(const printer *p);
+void printer_tell(printer *p);
+// "cell 3 Train: WORDS"; numbers count all cells, as in the workbench's :3.
+void print_spoken(struct cli *cli, const fold *f, const char *id, const char *words);
+// "name alpha, ready 1/1, status Running" of a row's cells.
+void speak_cells(const cJSON *columns, const cJSON *cells, buf *out);
 void printer_clear(printer *p); // removes an unfinished line from the terminal
 
 // Prints one cell of a finished run, as the printer would have shown it.

@@ -9,6 +9,7 @@
 #include "script/journal/text.h"
 #include "script/report/page/page.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static void put_plain(const struct cli *cli, const char *text, size_t n)
@@ -75,6 +76,38 @@ void print_title(struct cli *cli, const fold *f, const char *id)
         say_text(cli, stdout, line, n);
     }
     say_tone(cli, TONE_PLAIN);
+}
+
+void print_spoken(struct cli *cli, const fold *f, const char *id, const char *words)
+{
+    const notebook *nb = fold_notebook(f);
+    size_t at;
+    AUTO_BUF name = {0};
+    if (nb && notebook_find(nb, id, &at)) {
+        const cell *c = notebook_cell(nb, at);
+        buf_fmt(&name, "cell %zu%s%s", at + 1, c->title ? " " : "", c->title ? c->title : "");
+    }
+    buf_fmt(&name, ": %s\n", words);
+    say_text(cli, stdout, buf_cstr(&name), name.len);
+}
+
+void speak_cells(const cJSON *columns, const cJSON *cells, buf *out)
+{
+    const cJSON *column = columns ? columns->child : NULL, *item;
+    cJSON_ArrayForEach(item, cells)
+    {
+        AUTO_FREE char *number = cJSON_IsNumber(item) ? str_fmt("%.10g", item->valuedouble) : NULL;
+        const char *words = cJSON_IsString(item) ? item->valuestring : number;
+        const char *name = column ? tabletext_column(column) : "";
+        if (words && *words && (!column || !tabletext_is_wide(column)) &&
+            strcasecmp(name, "age") != 0) {
+            buf_str(out, out->len ? ", " : "");
+            for (const char *c = name; *c; c++)
+                buf_char(out, (char)tolower((unsigned char)*c));
+            buf_fmt(out, " %s", words);
+        }
+        column = column ? column->next : NULL;
+    }
 }
 
 void put_state(struct cli *cli, const struct run_cell *c)

@@ -6,15 +6,13 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/ending.h"
-#include "cli/host.h"
+#include "cli/linear/linear.h"
 #include "cli/notebookoptions.h"
 #include "cli/options.h"
 #include "cli/parameters.h"
 #include "cli/workbench/joining.h"
 #include "cli/workbench/offers.h"
-#include "cli/workbench/opening.h"
 #include "cli/workbench/recovery.h"
-#include "cli/workbench/tour.h"
 #include "cli/workbench/workbench.h"
 #include "script/journal/file/lock.h"
 #include "script/journal/file/writer.h"
@@ -30,7 +28,6 @@ struct open_options {
     char **parameters, **files, **yaml, **protect, **command;
     bool sandbox, no_outputs;
     const char *processes;
-    const char *cell; // id of the cell to begin at; NULL: the first
 };
 
 static char *target_name(const struct open_options *o)
@@ -117,8 +114,9 @@ static cJSON *wants_of(struct cli *cli, const struct open_options *o, err *e)
         e);
 }
 
-// recover: a journal whose document the kernel takes instead of the file's; NULL: none.
-static int launch(workbench *w, struct cli *cli, const struct open_options *o,
+// In the workbench w, or else in lines. recover: a journal whose document the kernel takes instead
+// of the file's; NULL: none.
+static int launch(workbench *w, linear *l, struct cli *cli, const struct open_options *o,
     const struct place *at, const char *recover, err *e)
 {
     const char *keep;
@@ -135,29 +133,28 @@ static int launch(workbench *w, struct cli *cli, const struct open_options *o,
     AUTO_FREE char *socket = NULL;
     AUTO_FREE char *run = cli_new_run(sockets, at->cwd, at->name, &socket);
     AUTO_FREE char *data = cli_data_dir(cli);
-    return workbench_launch(w,
-        &(struct launch){.program = program,
-            .notebook = at->path,
-            .name = at->name,
-            .cwd = at->cwd,
-            .run = run,
-            .socket = socket,
-            .recover = recover,
-            .memory = o->memory,
-            .lifetime = keep,
-            .context = o->context,
-            .namespace_ = o->namespace_,
-            .kubeconfig = o->kubeconfig,
-            .registry = o->registry,
-            .images = images,
-            .data = data,
-            .parameters = recover ? NULL : (const char *const *)o->parameters,
-            .command = (const char *const *)o->command,
-            .protect = (const char *const *)o->protect,
-            .read_only = cli->read_only,
-            .sandbox = o->sandbox,
-            .processes = o->processes},
-        e);
+    const struct launch kernel = {.program = program,
+        .notebook = at->path,
+        .name = at->name,
+        .cwd = at->cwd,
+        .run = run,
+        .socket = socket,
+        .recover = recover,
+        .memory = o->memory,
+        .lifetime = keep,
+        .context = o->context,
+        .namespace_ = o->namespace_,
+        .kubeconfig = o->kubeconfig,
+        .registry = o->registry,
+        .images = images,
+        .data = data,
+        .parameters = recover ? NULL : (const char *const *)o->parameters,
+        .command = (const char *const *)o->command,
+        .protect = (const char *const *)o->protect,
+        .read_only = cli->read_only,
+        .sandbox = o->sandbox,
+        .processes = o->processes};
+    return l ? linear_launch(l, &kernel, e) : workbench_launch(w, &kernel, e);
 }
 
 struct starting {
@@ -180,7 +177,7 @@ static int start_again(void *arg, workbench *w, const char *recover, err *e)
             .sandbox = true,
             .processes = processes ? "processes" : NULL};
     }
-    return launch(w, s->cli, &now, s->at, recover, e);
+    return launch(w, NULL, s->cli, &now, s->at, recover, e);
 }
 
 // The status line's text about a killed run; NULL: none.
@@ -210,8 +207,6 @@ static int begin(workbench *w, struct cli *cli, const struct open_options *o,
     AUTO_FREE char *words = about_recovery(found, back);
     const buf *text = back ? &found->words : &at->text;
     workbench_show(w, at->path, buf_cstr(text), text->len);
-    if (o->cell)
-        workbench_select(w, o->cell);
     if (words)
         workbench_say(w, words);
     else if (at->old)
@@ -221,7 +216,7 @@ static int begin(workbench *w, struct cli *cli, const struct open_options *o,
         workbench_say(
             w, "the file is read-only: what is changed here is saved only by :w! or :w NAME");
     return back ? workbench_start(w, buf_cstr(text), text->len, found->run, e)
-                : launch(w, cli, o, at, NULL, e);
+                : launch(w, NULL, cli, o, at, NULL, e);
 }
 
 // Joins the kernel that has the notebook open, and tells the person.
@@ -369,6 +364,31 @@ static int ask_language(workbench *w, struct place *at, err *e)
     return row < 0 ? 1 : write_language(at, languages[row], e);
 }
 
+// The same kernel, as lines. Returns the exit code.
+static int open_lines(struct cli *cli, const struct open_options *o, const char *file)
+{
+    err e = {0};
+    struct place at = {0};
+    struct kernels living = {0};
+    linear *l = NULL;
+    int code = -1;
+    AUTO_JSON *wants = wants_of(cli, o, &e);
+    if (place_find(&at, cli, o->cwd, file, &e) == 0 && (l = linear_open(cli, at.path, &e))) {
+        living_kernel(&at, o->cwd != NULL, wants, &living);
+        const struct kernel *k = living.n ? &living.list[0] : NULL;
+        AUTO_FREE char *differs = k ? joining_difference(k, wants) : NULL;
+        AUTO_FREE char *words = k ? joining_words(k, differs) : NULL;
+        int opened = k && k->refused ? err_set(&e, ERR_UNAVAILABLE, "%s", differs)
+                     : k             ? linear_join(l, k->socket, words, &e)
+                                     : launch(NULL, l, cli, o, &at, NULL, &e);
+        code = opened < 0 ? -1 : linear_run(l, &e);
+    }
+    linear_close(l);
+    kernels_done(&living);
+    place_done(&at);
+    return e.code ? cli_error(cli, &e) : code;
+}
+
 static int open_notebook(struct cli *cli, const struct open_options *o, const char *file)
 {
     err e = {0};
@@ -385,42 +405,6 @@ static int open_notebook(struct cli *cli, const struct open_options *o, const ch
     return e.code ? cli_error(cli, &e) : 0;
 }
 
-// Where users may make no namespaces, pods of the tour are plain processes, if the person agrees:
-// then *processes is set. Returns 1 if they leave instead.
-static int settle_pods(workbench *w, struct cli *cli, const char **processes)
-{
-    err why = {0};
-    if (*processes || host_takes_images(cli, &why) == 0)
-        return 0;
-    struct pick_row rows[] = {
-        {"", "", "pods as plain processes", "they have this machine's files, as you have", "",
-            why.text},
-        {"", "", "not now", "", "", why.text},
-    };
-    *processes = "processes";
-    return workbench_pick(w, "No namespaces here: how shall the sandbox run pods?", rows,
-               ARRAY_LEN(rows)) != 0;
-}
-
-static int take_tour(workbench *w, struct cli *cli, const struct tour_options *wanted, err *e)
-{
-    struct tour t;
-    struct place at = {0};
-    struct open_options o = {.sandbox = true, .processes = wanted->processes};
-    int result = tour_find(cli, wanted->cwd, wanted->anew, &t, e);
-    if (result == 0 && settle_pods(w, cli, &o.processes) == 0) {
-        tour_name_us(cli);
-        o.cwd = t.folder;
-        o.cell = t.cell;
-        result = place_find(&at, cli, o.cwd, t.notebook, e);
-        if (result == 0)
-            result = open_place(w, cli, &o, &at, e);
-    }
-    place_done(&at);
-    tour_done(&t);
-    return result;
-}
-
 static int open_offer(
     workbench *w, struct cli *cli, const struct open_options *o, const struct offer *offer, err *e)
 {
@@ -432,8 +416,6 @@ static int open_offer(
             return -1;
         return workbench_run(w, e);
     }
-    if (offer->kind == OFFER_TOUR)
-        return take_tour(w, cli, &(struct tour_options){.processes = o->processes}, e);
     if (offer->kind == OFFER_RECIPE && !path_exists(offer->notebook) &&
         recipe_copy(offer->path, offer->notebook, e) < 0)
         return -1;
@@ -448,16 +430,6 @@ static int open_offer(
     return result < 0 ? -1 : 0;
 }
 
-int open_tour(struct cli *cli, const struct tour_options *o)
-{
-    err e = {0};
-    workbench *w = workbench_open(cli, &(struct bench_about){.target = "sandbox"}, &e);
-    if (w)
-        take_tour(w, cli, o, &e);
-    workbench_close(w);
-    return e.code ? cli_error(cli, &e) : 0;
-}
-
 // Without a name: lets the person choose what to open.
 static int open_any(struct cli *cli, const struct open_options *o)
 {
@@ -469,7 +441,6 @@ static int open_any(struct cli *cli, const struct open_options *o)
     offers_kernels(&all, &kernels, cli->cwd);
     offers_notebooks(&all, cli->cwd);
     offers_recipes(&all, cli);
-    offers_tour(&all, cli);
     offers_blank(&all, cli->cwd);
     AUTO_FREE char *target = target_name(o);
     AUTO_FREE struct pick_row *rows = offers_rows(&all);
@@ -510,6 +481,9 @@ static int open_run(struct cli *cli, int argc, char **argv)
         {"no-ask", 0, NULL,
             "ask nothing before something is ended, run again or deleted (or FIRESTEEL_ASK=off)",
             .given = &cli->no_ask},
+        {"linear", 0, NULL,
+            "as lines, for screen readers and pipes: nothing is drawn (or FIRESTEEL_LINEAR=1)",
+            .given = &cli->linear},
         {"no-mouse", 0, NULL, "leave the mouse to the terminal (or FIRESTEEL_MOUSE=off)",
             .given = &cli->no_mouse},
         {"notify", 0, "HOW",
@@ -544,7 +518,9 @@ static int open_run(struct cli *cli, int argc, char **argv)
                  ((o.files || o.yaml) && settle(&o, rest[0], &e) < 0))
             code = cli_error(cli, &e);
         else
-            code = rest ? open_notebook(cli, &o, rest[0]) : open_any(cli, &o);
+            code = !rest                ? open_any(cli, &o)
+                   : linear_wanted(cli) ? open_lines(cli, &o, rest[0])
+                                        : open_notebook(cli, &o, rest[0]);
     }
     if (rest)
         strv_free(rest);

@@ -125,6 +125,9 @@ static const struct task {
         "<inspect> tells it where the cursor stands in a cell, <tab> completes. Here "
         "<filter@help> and the beginning of a name (k8s.cr) find it, <open@help> shows what it "
         "is."},
+    {"Work with a screen reader",
+        "firesteel --linear NOTEBOOK tells in sentences what happens and takes commands as lines: "
+        "nothing is drawn. The setting linear, or FIRESTEEL_LINEAR=1, makes it the usual."},
     {"Change keys, colours and habits",
         ":config opens your settings in $EDITOR, each with what it means. What you save counts at "
         "once.",

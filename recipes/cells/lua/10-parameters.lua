@@ -1,2 +1,0 @@
--- values that -p and -f change, at the top
--- cells: 10-mnist.lua: Parameters

@@ -1,3 +1,0 @@
--- a SparkApplication in YAML, filled in from variables
--- after: parameters build
--- cells: 10-mnist.lua: The manifest

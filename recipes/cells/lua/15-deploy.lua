@@ -1,3 +1,0 @@
--- create what a manifest says, and a live table of it below the cell
--- after: manifest
--- cells: 10-mnist.lua: Deploy

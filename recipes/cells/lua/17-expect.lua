@@ -1,3 +1,0 @@
--- wait for a state; a failure ends it at once, with the cause
--- after: deploy
--- cells: 10-mnist.lua: Wait

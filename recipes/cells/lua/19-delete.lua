@@ -1,3 +1,0 @@
--- remove what the cells have made
--- after: deploy
--- cells: 10-mnist.lua: Clean up

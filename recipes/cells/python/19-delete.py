@@ -1,5 +1,0 @@
-# remove what the cells have made
-# after: deploy
-
-# %% Clean up
-app.delete()

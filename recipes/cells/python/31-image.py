@@ -1,2 +1,0 @@
-# an image with the worker, for functions on pods
-# lua: image
