@@ -511,7 +511,8 @@ const struct verb runs_verb = {
     .name = "runs",
     .summary = "list the runs of this folder",
     .usage = "[--where CONDITION]… [--sort [-]FIELD] [--columns FIELD,…] [--children] [--cwd DIR] "
-             "[-o json]\n--compare RUN… [--best METRIC=min|max|none]… [-o json|csv]",
+             "[-o json]\n       firesteel runs --compare RUN… [--best METRIC=min|max|none]… [-o "
+             "json|csv]",
     .run = run,
     .takes_runs = true,
 };

@@ -206,7 +206,7 @@ def test_wrong_usage(t):
         (["wait", "--timeout", "0s"], "must be more than nothing"),
         (["run", path, "--redo", "Hello"], "--redo is for --resume or --stale"),
         (["run", path, "-o", "xml"], "plain, json or junit"),
-        (["run", path, "--report", "x.pdf"], ".ipynb, .md, .html or .xml"),
+        (["run", path, "--report", "x.pdf"], ".ipynb, .md, .html, .xml or .json"),
         (["run", path, "-p"], "needs a value"),
         (["run", path, "--sandbox=yes"], "it is --sandbox or --sandbox=processes"),
         (["run", path, "--no-git=yes"], "takes no value"),
