@@ -38,7 +38,7 @@ struct verb {
 };
 
 extern const struct verb diff_verb, lineage_verb, run_verb, runs_verb, show_verb, export_verb,
-    ls_verb, stop_verb, sandbox_verb, bundle_verb, check_verb, clean_verb, attach_verb,
+    ls_verb, stop_verb, sandbox_verb, tour_verb, bundle_verb, check_verb, clean_verb, attach_verb,
     convert_verb, prune_verb, doctor_verb, wait_verb, open_verb, new_verb, step_verb, exec_verb,
     cp_verb, view_verb, port_forward_verb, jupyter_verb, kernelspec_verb, vars_verb;
 

@@ -19,6 +19,7 @@
 
 static const struct verb *const verbs[] = {
     &new_verb,
+    &tour_verb,
     &run_verb,
     &check_verb,
     &runs_verb,

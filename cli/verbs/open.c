@@ -6,13 +6,16 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/ending.h"
+#include "cli/host.h"
 #include "cli/linear/linear.h"
 #include "cli/notebookoptions.h"
 #include "cli/options.h"
 #include "cli/parameters.h"
 #include "cli/workbench/joining.h"
 #include "cli/workbench/offers.h"
+#include "cli/workbench/opening.h"
 #include "cli/workbench/recovery.h"
+#include "cli/workbench/tour.h"
 #include "cli/workbench/workbench.h"
 #include "script/journal/file/lock.h"
 #include "script/journal/file/writer.h"
@@ -28,6 +31,7 @@ struct open_options {
     char **parameters, **files, **yaml, **protect, **command;
     bool sandbox, no_outputs;
     const char *processes;
+    const char *cell; // id of the cell to begin at; NULL: the first
 };
 
 static char *target_name(const struct open_options *o)
@@ -207,6 +211,8 @@ static int begin(workbench *w, struct cli *cli, const struct open_options *o,
     AUTO_FREE char *words = about_recovery(found, back);
     const buf *text = back ? &found->words : &at->text;
     workbench_show(w, at->path, buf_cstr(text), text->len);
+    if (o->cell)
+        workbench_select(w, o->cell);
     if (words)
         workbench_say(w, words);
     else if (at->old)
@@ -405,6 +411,42 @@ static int open_notebook(struct cli *cli, const struct open_options *o, const ch
     return e.code ? cli_error(cli, &e) : 0;
 }
 
+// Where users may make no namespaces, pods of the tour are plain processes, if the person agrees:
+// then *processes is set. Returns 1 if they leave instead.
+static int settle_pods(workbench *w, struct cli *cli, const char **processes)
+{
+    err why = {0};
+    if (*processes || host_takes_images(cli, &why) == 0)
+        return 0;
+    struct pick_row rows[] = {
+        {"", "", "pods as plain processes", "they have this machine's files, as you have", "",
+            why.text},
+        {"", "", "not now", "", "", why.text},
+    };
+    *processes = "processes";
+    return workbench_pick(w, "No namespaces here: how shall the sandbox run pods?", rows,
+               ARRAY_LEN(rows)) != 0;
+}
+
+static int take_tour(workbench *w, struct cli *cli, const struct tour_options *wanted, err *e)
+{
+    struct tour t;
+    struct place at = {0};
+    struct open_options o = {.sandbox = true, .processes = wanted->processes};
+    int result = tour_find(cli, wanted->cwd, wanted->anew, &t, e);
+    if (result == 0 && settle_pods(w, cli, &o.processes) == 0) {
+        tour_name_us(cli);
+        o.cwd = t.folder;
+        o.cell = t.cell;
+        result = place_find(&at, cli, o.cwd, t.notebook, e);
+        if (result == 0)
+            result = open_place(w, cli, &o, &at, e);
+    }
+    place_done(&at);
+    tour_done(&t);
+    return result;
+}
+
 static int open_offer(
     workbench *w, struct cli *cli, const struct open_options *o, const struct offer *offer, err *e)
 {
@@ -416,6 +458,8 @@ static int open_offer(
             return -1;
         return workbench_run(w, e);
     }
+    if (offer->kind == OFFER_TOUR)
+        return take_tour(w, cli, &(struct tour_options){.processes = o->processes}, e);
     if (offer->kind == OFFER_RECIPE && !path_exists(offer->notebook) &&
         recipe_copy(offer->path, offer->notebook, e) < 0)
         return -1;
@@ -430,6 +474,16 @@ static int open_offer(
     return result < 0 ? -1 : 0;
 }
 
+int open_tour(struct cli *cli, const struct tour_options *o)
+{
+    err e = {0};
+    workbench *w = workbench_open(cli, &(struct bench_about){.target = "sandbox"}, &e);
+    if (w)
+        take_tour(w, cli, o, &e);
+    workbench_close(w);
+    return e.code ? cli_error(cli, &e) : 0;
+}
+
 // Without a name: lets the person choose what to open.
 static int open_any(struct cli *cli, const struct open_options *o)
 {
@@ -441,6 +495,7 @@ static int open_any(struct cli *cli, const struct open_options *o)
     offers_kernels(&all, &kernels, cli->cwd);
     offers_notebooks(&all, cli->cwd);
     offers_recipes(&all, cli);
+    offers_tour(&all, cli);
     offers_blank(&all, cli->cwd);
     AUTO_FREE char *target = target_name(o);
     AUTO_FREE struct pick_row *rows = offers_rows(&all);

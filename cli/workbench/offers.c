@@ -34,8 +34,11 @@ static int rank(const struct offer *o)
 {
     if (o->kind == OFFER_BLANK && o->follows)
         return 1;
-    static const int ranks[] = {
-        [OFFER_KERNEL] = 4, [OFFER_NOTEBOOK] = 1, [OFFER_RECIPE] = 2, [OFFER_BLANK] = 3};
+    static const int ranks[] = {[OFFER_NOTEBOOK] = 1,
+        [OFFER_TOUR] = 2,
+        [OFFER_RECIPE] = 3,
+        [OFFER_BLANK] = 4,
+        [OFFER_KERNEL] = 5};
     return o->here ? 0 : ranks[o->kind];
 }
 
@@ -232,7 +235,7 @@ void offers_notebooks(struct offers *o, const char *folder)
     add_files(o, OFFER_NOTEBOOK, folder);
 }
 
-static char *recipes_folder(struct cli *cli)
+char *recipes_folder(struct cli *cli)
 {
     static const char *const places[] = {"../../recipes", DATADIR "/recipes", NULL};
     return cli_find(cli, places);
@@ -243,6 +246,22 @@ void offers_recipes(struct offers *o, struct cli *cli)
     AUTO_FREE char *folder = recipes_folder(cli);
     if (folder)
         add_files(o, OFFER_RECIPE, folder);
+}
+
+void offers_tour(struct offers *o, struct cli *cli)
+{
+    struct stat st = {0};
+    AUTO_FREE char *folder = recipes_folder(cli);
+    AUTO_FREE char *path = folder ? path_join(folder, "tour/tour.lua") : NULL;
+    if (!path || !path_exists(path))
+        return;
+    struct offer *new = add(o, OFFER_TOUR, &st);
+    new->notebook = mem_strdup("tour");
+    new->about = mem_strdup("the workbench in ten steps, in a sandbox");
+    new->detail = mem_strdup("Begins, or goes on, in a folder of its own: `firesteel tour`. " NEEDS
+                             "nothing but this machine.");
+    new->folder = STEAL(folder);
+    sort(o);
 }
 
 void offers_blank(struct offers *o, const char *folder)

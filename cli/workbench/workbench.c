@@ -19,6 +19,7 @@
 #include "cli/terminal/podshell.h"
 #include "cli/workbench/joining.h"
 #include "cli/workbench/looking.h"
+#include "cli/workbench/offers.h"
 #include "cli/workbench/rundeeds.h"
 #include "cli/workbench/svgs.h"
 #include "script/journal/file/writer.h"
@@ -658,6 +659,8 @@ static int open_screen(workbench *w, const struct bench_about *about, err *e)
     all.settings = s;
     all.no_mouse = w->terminal.no_mouse;
     all.looks = about->looks;
+    AUTO_FREE char *gallery = recipes_folder(w->cli);
+    all.gallery = gallery;
     all.no_outputs = about->no_outputs || is_off(w->cli, "FIRESTEEL_OUTPUTS", s->outputs);
     all.no_ask = w->cli->no_ask || is_off(w->cli, "FIRESTEEL_ASK", s->ask);
     all.temporary = cli_getenv(w->cli, "TMPDIR") ? cli_getenv(w->cli, "TMPDIR") : "/tmp";
@@ -787,6 +790,11 @@ int workbench_join(workbench *w, const char *socket, bool watching, err *e)
     w->socket = mem_strdup(socket);
     w->watching = watching;
     return link_open(w, -1, e);
+}
+
+void workbench_select(workbench *w, const char *id)
+{
+    bench_go(w->bench, id);
 }
 
 bool workbench_in_sandbox(const workbench *w, bool *processes)

@@ -25,6 +25,8 @@ void workbench_show(workbench *w, const char *path, const char *words, size_t n)
 void workbench_remember(workbench *w, const char *folder, char *const *given);
 // Shows a run, which it takes, from its journal, without a kernel, until the person leaves.
 int workbench_look(workbench *w, replay *run, const char *path, err *e);
+// Begins at this cell, once it is there.
+void workbench_select(workbench *w, const char *id);
 // Makes the connection to the next kernel read-only.
 void workbench_only_looks(workbench *w);
 // Connects to a running kernel. watching: it is a headless run, which must not stop when we leave.

@@ -67,6 +67,7 @@ ASKS = 'print("be" .. "fore")\ninput "name?"\n'
 WRONG = "-- %% Good\nx = 1\n-- %% Bad\nlocal a =\n  = 1\n-- %% Job file=\"job.yaml\"\n" \
         "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\nspec: {templat: {}}\n"
 NAMES = "-- %% Set\n-- rate is set\nrate = 1\n-- %% Other\nx = {rate = 3, rate}\n-- %% Use\nprint(rate)\n"
+TRACE = "-- %% File file=\"t.lua\"\nlocal x = 1\nerror 'no'\n-- %% Run\nprint 't.lua:2: no'\n"
 HELP = (status(" help"), sees("Keys"))
 
 
@@ -279,6 +280,7 @@ def test_in_a_cells_output_on_the_full_screen(t):
         (":", status(" palette"), sees("follow the end of the log"), "Esc", status(" output")),
         ("Y", status("copied the lines on the screen")),
         ("S", status("lines saved to ")),
+        ("Enter", On(opened(t, TRACE, "G C-e", "wait │ t.lua", "O", "wait output ")), PRESS, selected("File"), status("EDIT"), cursor(2, 2)),
         *[(key, status("only the log of a table's row is read anew")) for key in "0123456tp"],
         ("Right", "w", lacks("finish"), PRESS, lacks("begin")),
         ("Left", "w Right", lacks("begin"), PRESS, sees("begin")),

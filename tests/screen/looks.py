@@ -167,7 +167,7 @@ def test_where_one_begins(t):
         s.wait("10-mnist.lua")
         return s
 
-    each_size(begun, "start", "wait Train a small network")
+    each_size(begun, "start", "wait goes on, in a folder of its own")
     each_size(begun, "blank", "/ b l a n k Enter Enter", "wait idle", "wait run it")
 
 

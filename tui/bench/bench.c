@@ -20,6 +20,7 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
         .target = mem_strdup(about->target),
         .temporary = mem_strdup(about->temporary),
         .runtime = mem_strdup(about->runtime),
+        .gallery = mem_strdup(about->gallery),
         .ascii = about->ascii,
         .mono = about->mono,
         .album = about->album,
@@ -79,6 +80,8 @@ void bench_free(bench *b)
     free(b->target);
     free(b->temporary);
     free(b->runtime);
+    free(b->gallery);
+    inserting_done(b);
     free(b->run);
     free(b->state);
     free(b->spool_dir);

@@ -68,6 +68,7 @@ struct bench_about {
     bool looks;                      // this bench changes nothing (--read-only)
     bool no_ask;                     // nothing is asked before it ends or loses something
     bool no_outputs;                 // what earlier runs have left is not shown
+    const char *gallery;             // the folder of recipes and ready cells; NULL: there are none
     const char *temporary;           // a folder for files that are open in $EDITOR
     const char *runtime;             // the run-time folder, which tells of these; NULL: nobody does
 };
@@ -76,6 +77,8 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
 void bench_free(bench *b);
 // Shows the notebook as in its file, before a kernel has answered.
 int bench_show(bench *b, const char *path, const char *words, size_t n, err *e);
+// Selects the cell with this id as soon as it is there.
+void bench_go(bench *b, const char *id);
 // Shows a run from its journal instead: first as it ended; keys go to any time before. Nothing can
 // be changed. Takes `run`; `journal` is the path of its journal.
 void bench_show_run(bench *b, replay *run, const char *journal);

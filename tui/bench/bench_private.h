@@ -42,7 +42,7 @@ struct slot {
 struct bench {
     const struct bench_ops *ops;
     void *arg;
-    char *path, *target, *temporary, *runtime;
+    char *path, *target, *temporary, *runtime, *gallery;
     album *album;
     bool ascii, mono, forgets, no_ask;
     const struct settings *settings; // never NULL
@@ -108,6 +108,7 @@ struct bench {
         bool asked, again; // an answer is on its way; and there is more to ask then
     } variables;
     struct history *history;
+    struct inserting *inserting; // what was read of the gallery; NULL: nothing yet
     char *rescue; // text of a cell that was edited here and deleted by another client
     char *rescue_marker;
     size_t rescue_at;
@@ -190,6 +191,9 @@ void slots_follow(bench *b);                      // after the document has chan
 void slots_follow_cell(bench *b, const char *id); // after only this cell's text has
 void slots_age(bench *b);                         // ages are shown: draw again
 void slots_free(bench *b);
+
+// document/inserting.c
+void inserting_done(bench *b);
 
 // document/staleness.c
 void staleness_free(bench *b);

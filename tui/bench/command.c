@@ -181,6 +181,16 @@ static void do_context(bench *b, const char *words, bool force)
         desk_contexts(b);
 }
 
+static void do_insert(bench *b, const char *name, bool force)
+{
+    if (b->top->ops != &notebook_view_ops)
+        bench_complain(b, "ready cells are inserted among cells: q goes back there");
+    else if (*name)
+        inserting_insert(b, notebook_place(b->top), name);
+    else
+        prompt_push(b, PROMPT_PALETTE, INSERTING);
+}
+
 static void do_sandbox(bench *b, const char *words, bool force)
 {
     if (*words && !str_eq(words, "processes"))
@@ -302,6 +312,8 @@ static const struct command {
     {"ns", true, do_namespace,
         "ns NAME: tables are from that namespace (-A: from all); ns: the list of them"},
     {"ctx", true, do_context, "ctx NAME: tables are from that cluster; ctx: the list of contexts"},
+    {"insert", true, do_insert,
+        "ready cells: insert s1, a whole training job; insert deploy; insert: the list of them"},
     {"sandbox", true, do_sandbox,
         "a private sandbox, where all cells go from then on; sandbox processes: pods without "
         "images"},

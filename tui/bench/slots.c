@@ -111,6 +111,11 @@ void bench_select(bench *b, const char *id)
     b->dirty = true;
 }
 
+void bench_go(bench *b, const char *id)
+{
+    bench_select(b, id);
+}
+
 void bench_select_to_edit(bench *b, const char *id)
 {
     bench_select(b, id);

@@ -32,3 +32,14 @@ struct cell_text {
     const char *source;
 };
 void structure_texts(bench *b, const char *what, const struct cell_text *texts, size_t n);
+
+// document/inserting.c: ready cells of the gallery (script/notebook/readycells.h).
+// What the lines begin with that insert ready cells.
+#define INSERTING "insert "
+// The i-th name as it is typed, "insert deploy", and what its cells do; NULL: there are no more.
+// Borrowed until the notebook's language changes.
+const char *inserting_nth(bench *b, size_t i, const char **about);
+// Inserts the cells that a name stands for before the cell `at`, as one step, and selects the first
+// of them. In a notebook that is blank they replace its empty cell. A notice says what was left
+// out, since the notebook has it.
+void inserting_insert(bench *b, size_t at, const char *name);

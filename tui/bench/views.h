@@ -8,6 +8,8 @@
 void notebook_push(bench *b);
 // ":s/old/new/flags" in it, in all cells or where it is (notebook/replace.c).
 void notebook_substitute(view *v, const char *words, bool all);
+// Where cells are inserted: below the selected one.
+size_t notebook_place(const view *v);
 // ":rename NEW": the name at the cursor, in all cells of its language.
 void notebook_rename(view *v, const char *with);
 void help_push(bench *b, const char *words); // words: what is searched for in it, "" for nothing

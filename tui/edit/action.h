@@ -73,6 +73,8 @@
     X(SET_MARK, "set-mark", "give the cell a letter, by which you can go back to it")              \
     X(GO_MARK, "go-mark", "go to a cell that has a letter")                                        \
     X(GO_CHANGED, "go-changed", "go to the next cell that differs from git's HEAD")                \
+    X(SOURCE, "source",                                                                            \
+        "go to the cell's line that the line which was found names, else the last")                \
     X(DEFINITION, "definition", "go to where the name at the cursor is set")                       \
     X(PROBLEMS, "problems", "what is wrong in the cells, as a list")                               \
     X(PROBLEM_NEXT, "problem-next", "go to the next place where something is wrong")               \

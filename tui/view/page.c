@@ -13,6 +13,7 @@
 #include "tui/bench/views.h"
 #include "tui/part/filter.h"
 #include "tui/part/lines/pane.h"
+#include "tui/view/find/origin.h"
 #include "tui/view/open.h"
 
 #include <ctype.h>
@@ -346,6 +347,23 @@ static void clip(struct page_view *v)
         found ? "the line that was found" : "the lines on the screen");
 }
 
+// Of the lines on the screen the last one counts that names a cell: that is where it failed.
+static void go_to_source(struct page_view *v)
+{
+    struct pane *p = &v->pane;
+    bool found = pane_shows(p, p->hit);
+    uint64_t first = found ? p->hit : p->top, at = found ? p->hit : p->last;
+    struct numbered_line l;
+    size_t where, place;
+    for (; at >= first && at != UINT64_MAX; at--)
+        if (lines_get(p->lines, at, &l) &&
+            origin_of(v->head.bench, l.text.text, l.text.n, &where, &place)) {
+            origin_go(v->head.bench, where, place);
+            return;
+        }
+    bench_say(v->head.bench, "no line here names a cell, or a file that a cell has written");
+}
+
 // How much of a log is read: the option and its value.
 static const struct {
     enum action action;
@@ -472,6 +490,9 @@ static bool act(view *view_, enum action a)
         return true;
     }
     switch ((int)a) {
+    case ACT_SOURCE:
+        go_to_source(v);
+        return true;
     case ACT_SAVE_LINES:
         save_lines(v);
         return true;
@@ -631,6 +652,7 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "L", ACT_LINE_NUMBERS},
     {MODE_VIEW, "P", ACT_PIN},
     {MODE_VIEW, "S", ACT_SAVE_LINES},
+    {MODE_VIEW, "Enter", ACT_SOURCE},
     {MODE_VIEW, "t", ACT_LOG_TIMES},
     {MODE_VIEW, "p", ACT_LOG_PREVIOUS},
     {MODE_VIEW, "0", ACT_LOG_TAIL},

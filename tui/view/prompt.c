@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "tui/bench/command.h"
 #include "tui/bench/desk.h"
+#include "tui/bench/structure.h"
 #include "tui/bench/views.h"
 #include "tui/part/filter.h"
 
@@ -17,6 +18,7 @@ struct hit {
     enum action action; // ACT_NONE: a line of command.c or of the cluster desk
     const char *line;   // it; NULL: as it is typed
     const cJSON *kind;  // what the cluster says of it
+    const char *about;  // what ready cells do
     bool begins;        // its name begins with what is typed, and it can be done here
 };
 
@@ -192,6 +194,32 @@ static int only_beginning(const struct prompt_view *v, size_t *count)
     return *count == 1 && !action_ends(v->hits[found].action) ? found : NOTHING;
 }
 
+// After "insert " the names of ready cells, which begin so, or have these words in what they do.
+static bool add_ready(struct prompt_view *v, const char *typed)
+{
+    const char *name, *about;
+    size_t skip = strlen(INSERTING);
+    if (!is_notebook(v->head.below) || !str_starts(typed, INSERTING))
+        return false;
+    for (int words = 0; words < 2; words++)
+        for (size_t i = 0; (name = inserting_nth(v->head.bench, i, &about)); i++) {
+            bool begins = str_starts(name, typed);
+            if (words ? !begins && strcasestr(about, typed + skip) : begins)
+                add(v, (struct hit){.line = name, .about = about, .begins = begins});
+        }
+    for (size_t i = 0; i < v->n_hits && v->at == NOTHING; i++)
+        if (str_eq(v->hits[i].line, typed))
+            v->at = (int)i;
+    size_t beginning;
+    if (v->at == NOTHING)
+        v->at = only_beginning(v, &beginning);
+    if (!v->n_hits) { // the notice says what there is
+        add(v, (struct hit){0});
+        v->at = 0;
+    }
+    return true;
+}
+
 // What is meant by what is typed: a whole name, or a beginning that only one name has. All else has
 // to be chosen. What nothing here is like may be a kind: the cluster is asked.
 static int meant(const struct prompt_view *v, const char *typed)
@@ -229,6 +257,8 @@ static void find(struct prompt_view *v)
         seek(v);
     if (v->what != PROMPT_PALETTE)
         return;
+    if (add_ready(v, line_text(v->line)))
+        return;
     enum desk_line desk = command_help(typed) ? DESK_SURE : desk_line(v->head.bench, typed);
     if (desk == DESK_SURE)
         add(v, (struct hit){0});
@@ -261,7 +291,7 @@ static void find_again(struct prompt_view *v)
 static void draw_line(grid *g, rect row, const struct hit *hit)
 {
     AUTO_BUF help = {0};
-    const char *name = hit->line, *about = command_help(name);
+    const char *name = hit->line, *about = hit->about ? hit->about : command_help(name);
     const cJSON *one;
     int names = row.w < 60 ? 16 : 30;
     if (about || !hit->kind)

@@ -311,6 +311,8 @@ static void draw_first_steps(grid *g, rect area, const cell *c, bool editing)
             : "Enter  edit the cell",
         "C-e    run it          C-r  run it and go to the next", "b      insert a cell below",
         "m      make it a text cell", "s      save the notebook",
+        ":insert s1    cells of a whole training job, ready to run; :insert lists more",
+        ":sandbox      a cluster of this machine to run them on",
         "?      all keys        :    any action by its name", NULL};
     static const char *const inside[] = {"C-e  run the cell    C-r  run it and go on",
         "Tab  complete a name     S-Tab  what it is", "Esc  leave the cell, then ? shows all keys",
@@ -358,7 +360,7 @@ static void draw(const view *view_, grid *g, rect area)
     }
     if (slot_count(b) == 0)
         grid_print(g, area, area.x + CELL_INDENT, area.y, LOOK_DIM,
-            "No cells yet: b inserts one, ? shows all keys");
+            "No cells yet: b inserts one, :insert s1 a whole job, ? shows all keys");
     else if (is_blank(b))
         draw_first_steps(g, area, slot_cell(b, 0), v->editing);
 }

@@ -19,6 +19,14 @@ void notebook_select(struct notebook_view *v, size_t i, bool extend)
     v->scroll = 0;
 }
 
+size_t notebook_place(const view *view_)
+{
+    const struct notebook_view *v = (const struct notebook_view *)view_;
+    size_t lo, hi;
+    notebook_selected(v, &lo, &hi);
+    return hi + 1 < slot_count(view_->bench) ? hi + 1 : slot_count(view_->bench);
+}
+
 void notebook_selected(const struct notebook_view *v, size_t *lo, size_t *hi)
 {
     bench *b = v->head.bench;

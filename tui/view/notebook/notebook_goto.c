@@ -51,6 +51,7 @@ static bool has_failed(bench *b, size_t i)
 static void go(struct notebook_view *v, size_t i)
 {
     notebook_select(v, i, false);
+    notebook_anchor(v); // it is kept when the document is followed
     v->error = has_failed(v->head.bench, i);
 }
 

@@ -1,0 +1,2 @@
+-- values that -p and -f change, at the top
+-- cells: 10-mnist.lua: Parameters

@@ -1,0 +1,3 @@
+-- the training script here, on one rank, before it costs a cluster anything
+-- after: trainer
+-- cells: 10-mnist.lua: Local mode

@@ -1,0 +1,3 @@
+-- an image of the trainer and its data, pushed to the cluster's registry
+-- after: parameters trainer
+-- cells: 10-mnist.lua: Build and push

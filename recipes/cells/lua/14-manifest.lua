@@ -1,0 +1,3 @@
+-- a SparkApplication in YAML, filled in from variables
+-- after: parameters build
+-- cells: 10-mnist.lua: The manifest

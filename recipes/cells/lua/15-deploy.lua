@@ -1,0 +1,3 @@
+-- create what a manifest says, and a live table of it below the cell
+-- after: manifest
+-- cells: 10-mnist.lua: Deploy

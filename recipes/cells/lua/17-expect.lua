@@ -1,0 +1,3 @@
+-- wait for a state; a failure ends it at once, with the cause
+-- after: deploy
+-- cells: 10-mnist.lua: Wait

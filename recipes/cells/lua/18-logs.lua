@@ -1,0 +1,3 @@
+-- what happened: events, and the lines of all pods that matter
+-- after: deploy
+-- cells: 10-mnist.lua: What happened

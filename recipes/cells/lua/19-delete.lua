@@ -1,0 +1,3 @@
+-- remove what the cells have made
+-- after: deploy
+-- cells: 10-mnist.lua: Clean up

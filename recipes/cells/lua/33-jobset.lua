@@ -1,0 +1,11 @@
+-- the same as a JobSet, which Kueue admits as a whole
+-- after: image
+
+-- %% Ranks by a JobSet effects="cluster" timeout="15m"
+function where()
+  hvd.init()
+  return ("rank %d of %d"):format(hvd.rank(), hvd.size())
+end
+engine = not k8s.version().sandbox and k8s.jobset { image = worker, executors = 2, cpu = "100m" } or nil -- the sandbox has no JobSets: here
+result = hvd.run(where, { np = 2, on = engine, start_timeout = "5m" })
+result:ranks()

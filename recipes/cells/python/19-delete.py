@@ -1,0 +1,5 @@
+# remove what the cells have made
+# after: deploy
+
+# %% Clean up
+app.delete()

@@ -1,0 +1,2 @@
+# an image with the worker, for functions on pods
+# lua: image
