@@ -520,7 +520,7 @@ def test_in_the_list_of_problems(t):
     cases("In the list of problems", begin, [
         ("Down, Tab", chosen("key00"), PRESS, chosen("key01")),
         ("Up, S-Tab", "Down Down", chosen("key02"), PRESS, chosen("key01")),
-        ("PgDn", chosen("key00"), PRESS, lacks("key00")),
+        ("PgDn", chosen("key00"), PRESS, chosen("key20")),
         ("PgUp", "PgDn PgDn", lacks("key00"), PRESS, PRESS, chosen("key00")),
         ("C-c", status("COMMAND")),
     ])
