@@ -19,7 +19,7 @@
 #include <sys/types.h>
 
 typedef struct http http;
-// user_agent: "firesteel/0.1.0". On any thread; from then on it belongs to the loop's thread.
+// user_agent: "firesteel/0.2.0". On any thread; from then on it belongs to the loop's thread.
 http *http_new(loop *l, const char *user_agent, err *e);
 // Ends all requests with ERR_CANCELLED. The owners must have closed every stream.
 void http_free(http *h);

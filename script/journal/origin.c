@@ -95,7 +95,7 @@ static void add_part(buf *out, const char *between, const cJSON *value, const ch
         buf_fmt(out, "%s%s%s", out->len ? between : "", text, after);
 }
 
-// "firesteel 0.1.0, lua 5.4.4, worker 0.1.0 (avx512 kernels, ranks 2, MPICH Version: 4.0.2)"
+// "firesteel 0.2.0, lua 5.4.4, worker 0.2.0 (avx512 kernels, ranks 2, MPICH Version: 4.0.2)"
 static void print_versions(cJSON *p, const cJSON *versions)
 {
     AUTO_BUF text = {0};

@@ -107,7 +107,8 @@ static size_t was_there(const char *s)
     if (n > 1 && str_starts(s + n, " of ") && strstr(s, " blobs sent, "))
         return strcspn(s, ")\n");
     n = str_starts(s, ", ") ? 2 + strspn(s + 2, DIGITS) : 0;
-    return n > 2 && str_starts(s + n, " new)") ? n + strlen(" new") : 0;
+    bool new = n > 2 && (str_starts(s + n, " new)") || str_starts(s + n, " new, "));
+    return new ? n + strlen(" new") : 0;
 }
 
 static size_t given_word(const struct list *l, const char *s, const char **as)
