@@ -34,8 +34,8 @@ class Events:
     def facet(self, schema, **members):
         return {"_producer": self.producer, "_schemaURL": schema, **members}
 
-    def standard(self, version, facet, **members):
-        return self.facet(f"{SPEC}facets/{version}/{facet}.json#/$defs/{facet}", **members)
+    def standard(self, release, facet, /, **members):
+        return self.facet(f"{SPEC}facets/{release}/{facet}.json#/$defs/{facet}", **members)
 
     def run_facets(self, ended):
         run = self.run

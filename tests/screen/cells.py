@@ -976,7 +976,7 @@ def test_the_hidden_cursor_stands_at_what_is_selected(t):
         eventually(lambda: at("three", 1))
         s.keys("q ?")
         s.wait("Keys: ")
-        eventually(lambda: at("Running", 1))
+        eventually(lambda: at("C-r, S-Enter", 1))
         s.keys("q j p Esc Enter")
         s.wait("EDIT")
         assert s.cursor()[2], "while a cell is edited it is seen"

@@ -53,7 +53,7 @@ def test_it_follows_each_cell(t):
     opens(s, "vars", "2 rows")
     s.keys("q")
     s.wait("[1] Numbers")
-    s.keys("C-e")
+    s.keys("j C-e")
     s.wait("running")
     opens(s, "vars", "a cell runs, told after it")
     assert "0.25" in text(s), (text(s), "what was known stays")

@@ -379,7 +379,7 @@ def test_terminals_and_sizes(t):
     for term, size in [("vt100", "80x24"), ("linux", "80x24"), ("screen", "40x10"),
                        ("xterm-256color", "132x50"), ("tmux-256color", "40x10")]:
         with workbench(where, term=term, size=size) as s:
-            s.keys("j C-e")
+            s.keys("g g j C-e")  # who comes back is at the cell that ended last
             s.wait("hello red world")
             s.resize("60x12")
             s.quiet()
