@@ -553,6 +553,8 @@ static bool find(const struct why_facts *f, int64_t now, struct why *w)
         w->seen = own.seen;
         w->next = own.next;
         w->pulls = own.pulls;
+        w->image = own.image;
+        w->pull_since = own.pull_since;
         buf_done(&own.what);
         return true;
     }

@@ -134,15 +134,20 @@ static void add_parameters(struct insertion *in, size_t at, const char *source)
     }
 }
 
+static bool sets_names(const cell *c)
+{
+    AUTO_FREE char *file = file_of(c);
+    return c->kind == CELL_CODE && !c->options.language && !file;
+}
+
 // Says which names the new cell sets that another one sets, too.
 static void note_names(struct insertion *in, const cell *c)
 {
     bench *b = in->bench;
-    char **sets = c->options.language || file_of(c) ? NULL : readycells_names(c->source);
+    char **sets = sets_names(c) ? readycells_names(c->source) : NULL;
     for (size_t i = 0; sets && i < b->n_slots; i++) {
         const cell *other = slot_cell(b, i);
-        bool is_code = other->kind == CELL_CODE && !other->options.language && !file_of(other);
-        char **has = is_code ? readycells_names(other->source) : NULL;
+        char **has = sets_names(other) ? readycells_names(other->source) : NULL;
         for (char **name = sets; *name; name++)
             if (has_name(has, *name)) {
                 AUTO_FREE char *what = str_fmt("%s is set, too, by", *name);
