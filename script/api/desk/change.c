@@ -35,16 +35,41 @@ static int change_once(
     return patch ? k8s_put_edit(c, t, patch, result, e) : k8s_changed(t, object, false, result, e);
 }
 
+// Do both change the same, whatever the version of the object?
+static bool is_same_change(const cJSON *a, const cJSON *b)
+{
+    AUTO_JSON *x = cJSON_Duplicate(a, true), *y = cJSON_Duplicate(b, true);
+    cJSON_DeleteItemFromObjectCaseSensitive((cJSON *)json_get(x, "metadata"), "resourceVersion");
+    cJSON_DeleteItemFromObjectCaseSensitive((cJSON *)json_get(y, "metadata"), "resourceVersion");
+    return cJSON_Compare(x, y, true);
+}
+
+// What a person has seen and said yes to. Meanwhile the object has a newer version each time that
+// its controller writes its status, so a conflict is one only if other things would change now.
+static int change_as_shown(
+    call *c, struct target *t, const cJSON *args, desk_become *become, cJSON **result, err *e)
+{
+    const cJSON *shown = json_get(args, "patch");
+    err why = {0};
+    if (k8s_put_edit(c, t, shown, result, &why) == 0)
+        return 0;
+    AUTO_JSON *object = why.code == ERR_CONFLICT ? k8s_object(c, t, NULL) : NULL;
+    AUTO_JSON *edited = object ? become(c, t, args, object, NULL) : NULL;
+    AUTO_JSON *patch = edited ? k8s_edit_patch(object, edited) : NULL;
+    if (patch && is_same_change(shown, patch))
+        return k8s_put_edit(c, t, patch, result, e);
+    return err_set(e, why.code, "%s", why.text);
+}
+
 int desk_change(call *c, const cJSON *args, desk_become *become, cJSON **result, err *e)
 {
     struct target t;
     if (k8s_target(c, args, true, &t, e) != 0)
         return -1;
-    if (json_get(args, "patch"))
-        return k8s_put_edit(c, &t, json_get(args, "patch"), result, e);
+    bool as_shown = json_get(args, "patch") != NULL;
     for (int i = 1;; i++) {
         err why = {0};
-        if (change_once(c, &t, args, become, result, &why) == 0)
+        if ((as_shown ? change_as_shown : change_once)(c, &t, args, become, result, &why) == 0)
             return 0;
         if (why.code != ERR_CONFLICT || i == TRIES)
             return err_set(e, why.code, "%s", why.text);
