@@ -391,6 +391,34 @@ static void do_yaml(linear *l, const char *words)
     act_on(l, "yaml", words);
 }
 
+static void on_variables(void *arg, const cJSON *reply)
+{
+    linear *l = arg;
+    bool any = false;
+    const cJSON *one;
+    cJSON_ArrayForEach(one, json_get(reply, "variables"))
+    {
+        const char *shape = json_str_or(one, "shape", "");
+        if (json_bool_or(one, "hidden", false))
+            continue;
+        any = true;
+        linear_say(l, "%s, %s%s%s: %s", json_str_or(one, "name", "?"),
+            json_str_or(one, "type", "?"), *shape ? " of " : "", shape,
+            json_str_or(one, "preview", ""));
+    }
+    if (!any)
+        linear_say(l, "no cell has set a variable");
+    cJSON_ArrayForEach(one, json_get(reply, "notes"))
+    {
+        linear_say(l, "%s: %s", json_str_or(one, "of", "?"), json_str_or(one, "why", "?"));
+    }
+}
+
+static void do_vars(linear *l, const char *words)
+{
+    linear_ask(l, message_new(MESSAGE_variables), on_variables);
+}
+
 static void do_help(linear *l, const char *words);
 
 static const struct command {
@@ -408,6 +436,7 @@ static const struct command {
     {"new", "new: an empty cell at the end; new print(1): with this text", do_new, true},
     {"delete", "delete 3: delete cell 3", do_delete, false},
     {"save", "save the notebook; save NAME: under another name", do_save, true},
+    {"vars", "the variables that cells have set", do_vars, true},
     {"why", "why pods/NAME: why it does not go on", do_why, false},
     {"describe", "describe pods/NAME", do_describe, false},
     {"yaml", "yaml pods/NAME", do_yaml, false},

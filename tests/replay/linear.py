@@ -49,13 +49,13 @@ def in_order(text, *parts):
 
 def test_a_script_through_a_pipe(t):
     where = folder(t, NOTEBOOK)
-    out = script(where, "# a note", "list", "run 2", "run 3", "show 2", "new print(2^10)", "run 5", "help save", "save other.lua", "stop")
+    out = script(where, "# a note", "list", "run 2", "run 3", "show 2", "new y = 2^10 print(y)", "run 5", "vars", "help save", "save other.lua", "stop")
     in_order(out.out, "small.lua, 4 cells.", "cell 1: text", "cell 2 First: has not run", "cell 2 First: running", "hello", "42",
              "cell 2 First: ok", "cell 3 Broken: running", "cell 3 Broken: failed", "attempt to index", "cell 2 First, its text:",
-             "output 2 of 2:\n42", "cell 5 is new", "cell 5: running", "1024.0", "cell 5: ok", "save: save the notebook", "saved", "the kernel is stopped")
+             "output 2 of 2:\n42", "cell 5 is new", "cell 5: running", "1024.0", "cell 5: ok", "y, float: 1024.0", "save: save the notebook", "saved", "the kernel is stopped")
     assert out.code == 0 and "\x1b" not in out.out and "\r" not in out.out, out
     with open(os.path.join(where, "other.lua"), encoding="utf-8") as f:
-        assert "print(2^10)" in f.read()
+        assert "y = 2^10 print(y)" in f.read()
 
 
 def test_the_cluster_and_questions(t):
