@@ -24,17 +24,19 @@ struct document_lock {
     char *cwd;
 };
 
-// The time at which a process began, in ticks since boot; 0: it does not exist.
+// The time at which a process began, in ticks since boot; 0: it does not exist, or has ended and is
+// only not waited for yet (a zombie).
 static int64_t started(int64_t pid)
 {
     AUTO_BUF stat = {0};
     const char *fields = pid > 0 && pid <= INT_MAX ? process_fields((pid_t)pid, &stat) : NULL;
     unsigned long long ticks = 0;
+    char state = 'Z';
     if (fields)
         sscanf(fields,
-            "%*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-            &ticks);
-    return (int64_t)ticks;
+            "%c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+            &state, &ticks);
+    return state == 'Z' || state == 'X' ? 0 : (int64_t)ticks;
 }
 
 static void host_name(char host[256])

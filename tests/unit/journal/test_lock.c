@@ -7,6 +7,7 @@
 #include "script/journal/file/writer.h"
 #include "tests/support/tap.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,6 +63,23 @@ TEST(one_has_it_until_it_is_released)
     document_lock_release(l);
     CHECK(!path_exists(file));
     CHECK(!document_lock_holder(path, "/", &who));
+}
+
+// A killed kernel that its guard has not waited for yet has its number still.
+TEST(what_a_zombie_left_is_taken_over)
+{
+    err e = {0};
+    AUTO_FREE char *path = document();
+    siginfo_t ended = {0};
+    pid_t child = fork();
+    if (child == 0)
+        _exit(document_lock_take(path, &me, NULL) ? 0 : 1);
+    CHECK(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) == 0 && ended.si_status == 0);
+    CHECK(kill(child, 0) == 0);
+    document_lock *l = document_lock_take(path, &me, &e);
+    CHECK_OK(l, e);
+    document_lock_release(l);
+    CHECK(waitpid(child, NULL, 0) == child);
 }
 
 TEST(what_a_dead_process_left_is_taken_over)
