@@ -22,23 +22,6 @@ struct checker {
     size_t found;
 };
 
-// Locals of earlier cells that a cell reads: they are nil, which stops no run.
-static void check_locals(const notebook *nb, struct faults *all)
-{
-    for (size_t i = 0; i < notebook_count(nb); i++) {
-        AUTO_JSON *lost = locals_lost(nb, i);
-        for (const cJSON *one = lost ? lost->child : NULL; one; one = one->next) {
-            AUTO_FREE char *words = locals_words(one->string, one);
-            const struct fault f = {.cell = (long)i,
-                .line = (int)json_int_or(one, "line", 1),
-                .text = words,
-                .warning = true,
-                .source = "lua"};
-            faults_note(all, &f);
-        }
-    }
-}
-
 static void check_texts(struct checker *c, const notebook *nb, struct faults *all)
 {
     AUTO_JSON *list = compile_texts(nb, NULL), *found = cJSON_CreateArray();
@@ -100,7 +83,7 @@ static void check(struct checker *c, const char *path)
     if (nb && !all.n)
         compile_check_kernels(nb, o->find_kernel, o, &all);
     if (nb) {
-        check_locals(nb, &all);
+        locals_check(nb, NULL, &all);
         check_texts(c, nb, &all);
         faults_sort(&all);
     }

@@ -15,7 +15,7 @@ void printer_free(printer *p);
 void printer_spools(printer *p, const char *dir); // the folder of spooled streams, once it is known
 void printer_event(printer *p, const cJSON *event);
 // From now on in whole sentences, for people who listen: "cell 3 Train: failed after 2.1s: …".
-// Rows of live tables are held until printer_tell, which tells what has changed since.
+// Rows of live tables wait for printer_tell, which prints those that are new or changed.
 void printer_speak(printer *p);
 bool printer_holds(const printer *p);
 void printer_tell(printer *p);

@@ -10,8 +10,8 @@
 struct image_limits {
     int64_t bytes; // of all unpacked files; 0: 32 GiB
     int64_t files; // 0: 1 million
-    // Counts the compressed bytes of a layer, of which it reads each several times; its parts are
-    // the layers. NULL: none.
+    // Counts compressed bytes, from 0 in each pass over a layer (a phase); its parts are the
+    // layers. NULL: none.
     const struct work_watch *watch;
 };
 

@@ -61,7 +61,7 @@ print(job:logs { tail = 3 })
 -- %% [markdown]
 -- ## 5. Why?
 -- A job that cannot work: its image is nowhere. `y` lets it be made; then the cell asks what is wrong with it, and gets a sentence,
--- what it was seen by, and the next step.
+-- the evidence for it, and the next step.
 
 -- %% 5 Broken effects="cluster" timeout="1m"
 broken = k8s.apply [[

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checks an object by the schema of its kind, as a server does which refuses what it does not know:
+// Checks an object against the schema of its kind, as a server with strict field validation does:
 // unknown fields, wrong types, values that are not allowed, fields that are missing.
 #include "base/mem.h"
 #include "base/str.h"

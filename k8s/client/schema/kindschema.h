@@ -28,9 +28,10 @@ struct kindschema_ask {
 void kindschema_check(const cJSON *picked, const cJSON *object, const struct kindschema_ask *ask);
 
 // The schema at a path of keys and list items ("spec", "containers", "[]", "image"),
-// NULL-terminated; borrowed; NULL: the path leads out of what is described.
+// NULL-terminated; borrowed. NULL: the schema does not describe this path.
 const cJSON *kindschema_at(const cJSON *picked, const char *const *path);
-// Calls fn for each field of what stands there: its name, its schema, and whether it is required.
+// Calls fn for each field of an object of this schema: its name, its schema, whether it is
+// required.
 typedef void kindschema_field(void *arg, const char *name, const cJSON *field, bool required);
 void kindschema_fields(const cJSON *picked, const cJSON *schema, kindschema_field *fn, void *arg);
 // "string", "integer", "[]Container", "map[string]string", "Object"; new.

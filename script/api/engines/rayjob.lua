@@ -87,7 +87,7 @@ end
 
 -- ---- the objects
 
--- The operator asks the head how the job is; nobody else but the job's own pods reaches Ray, which runs what it is asked to.
+-- Ray runs whatever a client sends it, so only the operator, which asks the head for the job's state, and the job's own pods may connect.
 local function network_policy(job)
   local policy = parts.network_policy(job)
   policy.spec.ingress[2] = { ports = core.array { { port = 8265 } }, from = core.array { { namespaceSelector = {},

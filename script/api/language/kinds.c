@@ -26,7 +26,7 @@ struct kept {
 struct language_kinds {
     pthread_mutex_t lock;
     char *sandbox;
-    char *server; // of which the index is
+    char *server; // whose index this is
     cJSON *index;
     int64_t asked, failed; // clock_mono() ns; 0: never
     struct kept kept[KEPT];

@@ -69,8 +69,8 @@ bool language_is_masked(const char *text); // does it have such a word in it?
 // The bytes of so many characters of a line of the text.
 size_t language_bytes(const char *text, size_t line, size_t characters);
 
-// Runs a program with this input until its end, and adds what it prints (at most 1 MiB) to `out`;
-// what it complains about (to its second descriptor) goes to `said`. Returns its exit code, -1 when
+// Runs a program with this input to its end. Its standard output (at most 1 MiB) is added to `out`,
+// its standard error to `said`. Returns its exit code, -1 when
 // it is not there, takes too long, or was killed.
 int language_program(const char *const *argv, const char *input, size_t n,
     const struct language_world *w, buf *out, buf *said);

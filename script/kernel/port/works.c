@@ -134,13 +134,6 @@ static void start(void *arg)
     loop_timer_start(all->timer, LOOK_MS, LOOK_MS);
 }
 
-// Something that was told is over.
-static void tell_end(void *arg)
-{
-    works *all = arg;
-    on_timer(all);
-}
-
 works *works_new(loop *l, port *p, const struct works_ops *ops, void *arg)
 {
     works *all = mem_alloc(sizeof *all);
@@ -207,5 +200,5 @@ void works_end(works *all, struct work *w)
     }
     pthread_mutex_unlock(&all->lock);
     if (told)
-        loop_post(all->loop, tell_end, all);
+        loop_post(all->loop, on_timer, all);
 }

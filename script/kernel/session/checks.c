@@ -52,23 +52,6 @@ static void job_free(struct job *j)
     free(j);
 }
 
-// Names that a cell reads, and that are locals of an earlier one.
-static void add_locals(const struct job *j, struct faults *all)
-{
-    for (size_t i = 0; i < notebook_count(j->nb); i++) {
-        AUTO_JSON *lost = j->wanted[i] ? locals_lost(j->nb, i) : NULL;
-        for (const cJSON *one = lost ? lost->child : NULL; one; one = one->next) {
-            AUTO_FREE char *words = locals_words(one->string, one);
-            const struct fault f = {.cell = (long)i,
-                .line = (int)json_int_or(one, "line", 1),
-                .text = words,
-                .warning = true,
-                .source = "lua"};
-            faults_note(all, &f);
-        }
-    }
-}
-
 // What the binding finds in texts of other languages.
 static void add_findings(struct job *j, struct faults *all)
 {
@@ -140,7 +123,7 @@ static void work(void *arg)
         return;
     }
     compile_check_some(j->nb, j->wanted, &all);
-    add_locals(j, &all);
+    locals_check(j->nb, j->wanted, &all);
     add_findings(j, &all);
     faults_sort(&all);
     j->reply = reply_of(j, &all);

@@ -307,3 +307,19 @@ char *locals_words(const char *name, const cJSON *lost)
                    "it, too",
         name, json_str_or(lost, "where", "an earlier cell"));
 }
+
+void locals_check(const notebook *nb, const bool *wanted, struct faults *out)
+{
+    for (size_t i = 0; i < notebook_count(nb); i++) {
+        AUTO_JSON *lost = !wanted || wanted[i] ? locals_lost(nb, i) : NULL;
+        for (const cJSON *one = lost ? lost->child : NULL; one; one = one->next) {
+            AUTO_FREE char *words = locals_words(one->string, one);
+            const struct fault f = {.cell = (long)i,
+                .line = (int)json_int_or(one, "line", 1),
+                .text = words,
+                .warning = true,
+                .source = "lua"};
+            faults_note(out, &f);
+        }
+    }
+}
