@@ -113,10 +113,9 @@ struct work_state work_look(struct work *w, int64_t now)
     return s;
 }
 
-static const struct scale {
+static const struct {
     double from, by;
-    const char *format;
-} scales[] = {{999.95e6, 1e9, "%.2f"}, {999.95e3, 1e6, "%.1f"}, {1e3, 1e3, "%.1f"}, {0, 1, "%.0f"}};
+} scales[] = {{999.95e6, 1e9}, {999.95e3, 1e6}, {1e3, 1e3}, {0, 1}};
 static const char *const names[] = {"GB", "MB", "KB", "B"};
 
 static size_t scale_of(int64_t bytes)

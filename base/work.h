@@ -78,7 +78,7 @@ struct work_state {
 struct work_state work_look(struct work *w, int64_t now);
 // "compressing 41.2/120.0 MB, 12.1 MB/s, 7s left, 2/9 layers, 1 cached": all but `what`.
 void work_words(const struct work_state *s, buf *out);
-// At the end: "41.2 MB in 3.4s, 12.1 MB/s, 9 layers, 7 cached".
+// At the end: "41.2 MB in 3.4s, 9 layers, 7 cached".
 void work_result(const struct work_state *s, buf *out);
 
 // "950 B", "12.3 KB", "41.2 MB", "1.24 GB", in steps of 1000 as registries count.

@@ -115,6 +115,14 @@ static void on_changed(void *arg, const cJSON *reply)
     linear_say(l, "done; the notebook is not saved yet");
 }
 
+// How long a text is without line breaks at its end, which editors add.
+static size_t without_newlines(const char *text, size_t n)
+{
+    while (n && text[n - 1] == '\n')
+        n--;
+    return n;
+}
+
 // The person's editor on the cell's text, in a file of its own. NULL: nothing has changed, or it is
 // said what went wrong.
 static char *edited(linear *l, const char *source)
@@ -132,13 +140,14 @@ static char *edited(linear *l, const char *source)
     bool done = path_write(file, source, strlen(source), 0600, &e) == 0 &&
                 editor_run(l->cli, file, &e) == 0 && path_read(file, &text, 16 << 20, &e) == 0;
     owner_temp_remove(&folder);
+    size_t n = without_newlines(source, strlen(source));
+    text.len = without_newlines(buf_cstr(&text), text.len);
+    bool same = text.len == n && memcmp(buf_cstr(&text), source, n) == 0;
     if (!done)
         linear_wrong(l, "%s", e.text);
-    else if (str_eq(buf_cstr(&text), source))
+    else if (same)
         linear_say(l, "nothing was changed");
-    while (text.len && text.data[text.len - 1] == '\n')
-        text.data[--text.len] = '\0';
-    return done && !str_eq(buf_cstr(&text), source) ? buf_take(&text) : NULL;
+    return done && !same ? mem_strndup(buf_cstr(&text), text.len) : NULL;
 }
 
 static void do_edit(linear *l, const char *words)

@@ -85,10 +85,7 @@ static void next_lines(linear *l)
                (!l->waiting && !l->busy && !l->peek.display && l->rev >= l->wanted)) &&
            (newline = memchr(l->typed.data, '\n', l->typed.len))) {
         AUTO_FREE char *line = str_trim(l->typed.data, (size_t)(newline - l->typed.data));
-        size_t rest = l->typed.len - (size_t)(newline + 1 - l->typed.data);
-        AUTO_FREE char *after = mem_strndup(newline + 1, rest);
-        buf_clear(&l->typed);
-        buf_add(&l->typed, after, rest);
+        buf_consume(&l->typed, (size_t)(newline + 1 - l->typed.data));
         l->interrupts = 0;
         linear_command(l, line);
         answers = l->asks->child != NULL;
@@ -101,8 +98,6 @@ static void next_lines(linear *l)
     if (l->ready && l->ended && !l->typed.len && (over || !l->script))
         linear_leave(l, false);
 }
-
-static void on_reply(void *arg, const cJSON *reply);
 
 struct asking {
     linear *linear;

@@ -91,7 +91,7 @@ static char *title_of(const bench *b)
     {
         buf_fmt(&title, "  %s: %s", json_str_or(note, "of", ""), json_str_or(note, "why", ""));
     }
-    return mem_strdup(buf_cstr(&title));
+    return buf_take(&title);
 }
 
 static cJSON *table_of(const bench *b)

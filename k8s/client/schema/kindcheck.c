@@ -172,7 +172,9 @@ static void check_value(
 static bool is_of_every_object(const struct step *at, const cJSON *s, const char *name)
 {
     static const char *const names[] = {"apiVersion", "kind", "metadata", "status"};
-    for (size_t i = 0; (!at->up || kind_is_embedded(s)) && i < ARRAY_LEN(names); i++)
+    for (size_t i = 0; (!at->up || json_bool_or(s, "x-kubernetes-embedded-resource", false)) &&
+                       i < ARRAY_LEN(names);
+         i++)
         if (str_eq(name, names[i]))
             return true;
     return false;
@@ -260,6 +262,5 @@ void kindschema_check(const cJSON *picked, const cJSON *object, const struct kin
 {
     struct checking c = {picked, ask};
     struct step root = {NULL, object, -1};
-    const cJSON *schema = json_get(json_get(picked, "schemas"), json_str_or(picked, "root", ""));
-    check_value(&c, &root, schema, 0);
+    check_value(&c, &root, kind_root(picked), 0);
 }

@@ -7,8 +7,7 @@ enum { KIND_DEPTH = 100 };
 
 // What a schema stands for: follows references, and a single part of allOf that adds nothing.
 const cJSON *kind_resolved(const cJSON *picked, const cJSON *schema);
-bool kind_is_required(const cJSON *schema, const char *name);
 // May it have fields that are not described?
 bool kind_is_open(const cJSON *schema);
 const cJSON *kind_values(const cJSON *schema); // the schema of a map's values; NULL: it is no map
-bool kind_is_embedded(const cJSON *schema);
+const cJSON *kind_root(const cJSON *picked);   // the schema of the kind itself

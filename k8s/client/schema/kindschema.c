@@ -113,7 +113,7 @@ const cJSON *kind_resolved(const cJSON *picked, const cJSON *schema)
     return schema;
 }
 
-bool kind_is_required(const cJSON *schema, const char *name)
+static bool is_required(const cJSON *schema, const char *name)
 {
     const cJSON *one;
     cJSON_ArrayForEach(one, json_get(schema, "required"))
@@ -138,19 +138,14 @@ bool kind_is_open(const cJSON *schema)
            cJSON_IsTrue(json_get(schema, "additionalProperties")) || kind_values(schema);
 }
 
-bool kind_is_embedded(const cJSON *schema)
-{
-    return json_bool_or(schema, "x-kubernetes-embedded-resource", false);
-}
-
-static const cJSON *root_of(const cJSON *picked)
+const cJSON *kind_root(const cJSON *picked)
 {
     return json_get(json_get(picked, "schemas"), json_str_or(picked, "root", ""));
 }
 
 const cJSON *kindschema_at(const cJSON *picked, const char *const *path)
 {
-    const cJSON *schema = root_of(picked);
+    const cJSON *schema = kind_root(picked);
     for (; schema && *path; path++) {
         const cJSON *s = kind_resolved(picked, schema);
         const cJSON *field = json_get(json_get(s, "properties"), *path);
@@ -164,7 +159,7 @@ void kindschema_fields(const cJSON *picked, const cJSON *schema, kindschema_fiel
     const cJSON *s = kind_resolved(picked, schema), *one;
     cJSON_ArrayForEach(one, json_get(s, "properties"))
     {
-        fn(arg, one->string, one, kind_is_required(s, one->string));
+        fn(arg, one->string, one, is_required(s, one->string));
     }
 }
 

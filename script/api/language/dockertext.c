@@ -23,12 +23,7 @@ static bool is_known(const char *name)
 static struct language_place word_of(const char *text, const struct dockerfile_step *s)
 {
     struct language_place p = {.line = (size_t)s->line - 1};
-    const char *line = text;
-    for (size_t i = 0; i < p.line && *line; i++) {
-        line += strcspn(line, "\n");
-        line += *line == '\n';
-    }
-    p.from = strspn(line, " \t");
+    p.from = strspn(language_line(text, p.line), " \t");
     p.to = p.from + strlen(s->name);
     return p;
 }

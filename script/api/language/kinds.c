@@ -169,26 +169,21 @@ const cJSON *language_kinds_find(void *arg, const char *api_version, const char 
     return found;
 }
 
-struct listing {
-    cJSON *list;
-};
-
 static bool add_kind(void *arg, const struct resource *r)
 {
     cJSON *one = cJSON_CreateObject();
     json_set_str(one, "apiVersion", r->api_version);
     json_set_str(one, "kind", r->kind);
-    cJSON_AddItemToArray(((struct listing *)arg)->list, one);
+    cJSON_AddItemToArray(arg, one);
     return true;
 }
 
 cJSON *language_kinds_list(struct language_asking *a)
 {
-    struct listing l = {cJSON_CreateArray()};
-    if (a->client && client_resources(a->client, &a->patience, add_kind, &l, NULL) == 0 &&
-        l.list->child)
-        return l.list;
-    cJSON_Delete(l.list);
+    AUTO_JSON *list = cJSON_CreateArray();
+    if (a->client && client_resources(a->client, &a->patience, add_kind, list, NULL) == 0 &&
+        list->child)
+        return STEAL(list);
     pthread_mutex_lock(&a->kinds->lock);
     AUTO_JSON *document = built_in(a);
     pthread_mutex_unlock(&a->kinds->lock);

@@ -66,6 +66,8 @@ void language_python(
 // in as many bytes; a line that has nothing else is a comment. *partial: there is such a line. New.
 char *language_masked(const char *text, bool fills, bool *partial);
 bool language_is_masked(const char *text); // does it have such a word in it?
+// The beginning of a line, counted from 0; the end of the text when it has fewer.
+const char *language_line(const char *text, size_t line);
 // The bytes of so many characters of a line of the text.
 size_t language_bytes(const char *text, size_t line, size_t characters);
 

@@ -74,12 +74,18 @@ char *language_masked(const char *text, bool fills, bool *partial)
     return masked;
 }
 
-size_t language_bytes(const char *text, size_t line, size_t characters)
+const char *language_line(const char *text, size_t line)
 {
-    while (line-- > 0 && *text) {
+    for (; line > 0 && *text; line--) {
         text += strcspn(text, "\n");
         text += *text == '\n';
     }
+    return text;
+}
+
+size_t language_bytes(const char *text, size_t line, size_t characters)
+{
+    text = language_line(text, line);
     size_t n = 0;
     for (; characters > 0 && text[n] && text[n] != '\n'; characters--)
         do

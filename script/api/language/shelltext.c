@@ -6,15 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *line_at(const char *text, size_t line)
-{
-    for (; line > 0 && *text; line--) {
-        text += strcspn(text, "\n");
-        text += *text == '\n';
-    }
-    return text;
-}
-
 // "bash: line 3: syntax error near unexpected token `fi'"
 static void take_bash(const struct language_text *t, const char *said, cJSON *found)
 {
@@ -23,7 +14,7 @@ static void take_bash(const struct language_text *t, const char *said, cJSON *fo
     if (!at || sscanf(at, "line %d: %n", &line, &n) != 1 || !n || line < 1)
         return;
     struct language_finding f = {{.line = (size_t)line - 1}, LANGUAGE_ERROR, "bash"};
-    if (!*line_at(t->text, f.at.line) && f.at.line) // behind the end
+    if (!*language_line(t->text, f.at.line) && f.at.line) // behind the end
         f.at.line--;
     const char *words = at + n;
     words += str_starts(words, "syntax error: ") ? strlen("syntax error: ") : 0;

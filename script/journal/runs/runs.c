@@ -192,3 +192,10 @@ cJSON *runs_row(const char *folder, const char *run, err *e)
     runs_brief_done(&b);
     return row;
 }
+
+const char *runs_short_name(const char *run)
+{
+    const char *slash = strchr(run, '/');
+    size_t n = strlen(run);
+    return slash ? slash + 1 : n > RUNS_HASH ? run + n - RUNS_HASH : run;
+}

@@ -89,3 +89,7 @@ void runs_order(size_t *places, const cJSON *const *values, size_t n, bool down)
 // Sorts the n runs by a field; with "-" before it, the largest first. Runs without it come last;
 // equal ones keep their order.
 void runs_sort(cJSON **runs, size_t n, const char *field);
+
+// "trial 3" of "RUN/trial 3", "3f2a" of a run by itself: what rows and curves are called.
+enum { RUNS_HASH = 4 };
+const char *runs_short_name(const char *run);

@@ -32,9 +32,7 @@ static char *key_of(bool lua, const char *name)
 // Most executions after one another are of few cells.
 static size_t cell_number(kernel *k, const char *id)
 {
-    size_t n = 0;
-    while (k->setters[n])
-        n++;
+    size_t n = strv_len(k->setters);
     for (size_t i = n; i-- > 0;)
         if (str_eq(k->setters[i], id))
             return i;

@@ -86,12 +86,9 @@ static double along(const struct metrics_view *v, double x, double columns)
 static bool find_place(const struct metrics_view *v, double x, bool right, double *out)
 {
     double bound = along(v, x, right ? 1 : -1), best = right ? INFINITY : -INFINITY;
-    size_t first, n = metrics_shown(v, &first);
     for (size_t i = 0; i < v->n_lines; i++) {
         const struct metric_line *l = &v->lines[i];
-        bool shown = false;
-        for (size_t k = 0; k < n; k++)
-            shown = shown || metrics_is_shown(v, l, first + k);
+        bool shown = metrics_in_sight(v, l);
         for (size_t k = 0; shown && k < l->n_drawn; k++)
             if (right ? l->x[k] >= bound && l->x[k] < best : l->x[k] <= bound && l->x[k] > best)
                 best = l->x[k];

@@ -91,6 +91,10 @@ void metrics_follow(struct metrics_view *v, int ms);                   // takes 
 void metrics_anew(struct metrics_view *v);                             // all lines are sampled anew
 void metrics_arrange(struct metrics_view *v);                          // panels, after a choice
 bool metrics_is_shown(const struct metrics_view *v, const struct metric_line *l, size_t panel);
+// In one of the panels that are on the screen?
+bool metrics_in_sight(const struct metrics_view *v, const struct metric_line *l);
+// Is its smoothed curve the one that is drawn?
+bool metrics_is_even(const struct metrics_view *v, const struct metric_line *l);
 bool metrics_is_single(const struct metrics_view *v); // there is one source, without branches
 // The value of a line that is nearest to x. false: it has none.
 bool metrics_near(

@@ -52,7 +52,7 @@ static void drawn_done(struct drawn *d)
         free(d->scratch[i]);
 }
 
-static bool is_even(const struct metrics_view *v, const struct metric_line *l)
+bool metrics_is_even(const struct metrics_view *v, const struct metric_line *l)
 {
     return metrics_weights[v->smooth] > 0 && l->n_even;
 }
@@ -60,7 +60,7 @@ static bool is_even(const struct metrics_view *v, const struct metric_line *l)
 static void add_line(struct drawn *d, const struct metrics_view *v, const struct entry *e,
     const struct metric_line *l, char letter)
 {
-    bool even = is_even(v, l), plain = bench_ascii(v->head.bench);
+    bool even = metrics_is_even(v, l), plain = bench_ascii(v->head.bench);
     style look = plot_look(e->look), faint = look;
     faint.attrs |= ATTR_DIM;
     if (d->n_sampled < ARRAY_LEN(d->sampled))
@@ -96,7 +96,7 @@ static void add_band(
     faint.attrs |= ATTR_DIM;
     for (size_t i = 0; i < e->n; i++) {
         const struct metric_line *l = &v->lines[e->lines[i]];
-        curves[i] = is_even(v, l) ? &l->even : &l->raw;
+        curves[i] = metrics_is_even(v, l) ? &l->even : &l->raw;
         if (d->n_sampled < ARRAY_LEN(d->sampled))
             d->sampled[d->n_sampled++] = curves[i];
     }
@@ -176,7 +176,7 @@ static double value_of(const struct metrics_view *v, const struct entry *e, doub
         value = l->last;
         if (v->reads && !metrics_near(v, l, v->at, &at, &value))
             continue;
-        if (v->reads && is_even(v, l)) {
+        if (v->reads && metrics_is_even(v, l)) {
             double far = INFINITY, exact = value, x = v->at;
             for (size_t k = 0; k < l->n_even; k++)
                 if (fabs(l->even_x[k] - x) < far && isfinite(l->even_y[k])) {
@@ -413,13 +413,13 @@ void metrics_draw(const view *view_, grid *g, rect area)
 {
     const struct metrics_view *v = (const struct metrics_view *)view_;
     rect body = {area.x + 1, area.y + 1, area.w - 2, area.h - 1};
-    size_t first, n = metrics_shown(v, &first);
+    size_t first;
     bool any = false;
+    metrics_shown(v, &first);
     draw_title(v, g, area);
     grid_park_cursor(g, area.x + 1, area.y + 1);
     for (size_t i = 0; i < v->n_lines && !any; i++)
-        for (size_t k = 0; k < n && !any; k++)
-            any = metrics_is_shown(v, &v->lines[i], first + k);
+        any = metrics_in_sight(v, &v->lines[i]);
     if (!any)
         grid_print(g, body, body.x, body.y, LOOK_DIM, "%s", nothing(v));
     else if (v->alone >= 0 || v->n_panels == 1)

@@ -313,7 +313,7 @@ void metrics_anew(struct metrics_view *v)
         v->lines[i].stale = true;
 }
 
-static bool is_in_a_panel(const struct metrics_view *v, const struct metric_line *l)
+bool metrics_in_sight(const struct metrics_view *v, const struct metric_line *l)
 {
     size_t first, n = metrics_shown(v, &first);
     for (size_t i = first; i < first + n; i++)
@@ -328,7 +328,7 @@ static void find_ends(struct metrics_view *v)
     v->least = INFINITY;
     v->most = -INFINITY;
     for (size_t i = 0; i < v->n_lines; i++) {
-        if (v->lines[i].stale || !v->lines[i].raw.n || !is_in_a_panel(v, &v->lines[i]) ||
+        if (v->lines[i].stale || !v->lines[i].raw.n || !metrics_in_sight(v, &v->lines[i]) ||
             !sampled_extent(&v->lines[i].raw, &from, &to))
             continue;
         v->least = fmin(v->least, v->log_x ? pow(10, from) : from);
@@ -350,7 +350,7 @@ void metrics_follow(struct metrics_view *v, int ms)
     bool part = v->from < v->to;
     for (size_t i = 0; i < v->n_lines; i++) {
         struct metric_line *l = &v->lines[i];
-        if (!is_in_a_panel(v, l))
+        if (!metrics_in_sight(v, l))
             continue;
         sample(v, l);
         v->most = part ? fmax(v->most, l->reach) : v->most;

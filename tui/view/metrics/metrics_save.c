@@ -33,15 +33,6 @@ static char *path_of(const struct metrics_view *v, const char *ending)
     return path_join(v->folder ? v->folder : ".", buf_cstr(&name));
 }
 
-static bool is_shown(const struct metrics_view *v, const struct metric_line *l)
-{
-    size_t first, n = metrics_shown(v, &first);
-    for (size_t i = first; i < first + n; i++)
-        if (metrics_is_shown(v, l, i))
-            return true;
-    return false;
-}
-
 static void csv_field(buf *out, const char *words)
 {
     if (*words)
@@ -73,8 +64,8 @@ static long write_lines(const struct metrics_view *v, FILE *file)
     fputs("run,trial,branch,metric,step,time,value\n", file);
     for (size_t i = 0; i < v->n_lines; i++) {
         const struct metric_line *l = &v->lines[i];
-        size_t count = 0, n;
-        for (size_t k = 0; is_shown(v, l) && k < l->n; k++) {
+        size_t count = 0, n, pieces = metrics_in_sight(v, l) ? l->n : 0;
+        for (size_t k = 0; k < pieces; k++) {
             const struct metric_point *points = metrics_points(v, l, k, &n);
             for (size_t j = 0; j < n; j++) {
                 double x = metrics_x(v, l, &points[j], count++);
@@ -117,7 +108,7 @@ static void add_series(
     const struct metrics_view *v, cJSON *series, const char *name, const struct metric_line *l)
 {
     cJSON *one = cJSON_CreateObject(), *x = json_array_at(one, "x"), *y = json_array_at(one, "y");
-    bool even = metrics_weights[v->smooth] > 0 && l->n_even;
+    bool even = metrics_is_even(v, l);
     const double *xs = even ? l->even_x : l->x, *ys = even ? l->even_y : l->y;
     double zero = v->axis == AXIS_WALL ? v->least : 0;
     json_set_str(one, "name", name);

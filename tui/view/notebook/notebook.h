@@ -67,10 +67,10 @@ void notebook_go_running(struct notebook_view *v);
 void notebook_go_failed(struct notebook_view *v);  // the next one, and around
 void notebook_go_changed(struct notebook_view *v); // the next that differs from git's HEAD
 // The next place, or the one before, where something is wrong; all cells are checked first.
+void notebook_go_problem(struct notebook_view *v, bool back);
 // Where the name at the cursor is set; and back to where that was asked. false: it was not.
 void notebook_go_definition(struct notebook_view *v);
 bool notebook_come_back(struct notebook_view *v);
-void notebook_go_problem(struct notebook_view *v, bool back);
 
 // notebook/seek.c
 bool notebook_search(struct notebook_view *v, bool backwards);

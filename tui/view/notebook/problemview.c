@@ -24,8 +24,7 @@ struct problem_view {
     struct row *rows;
     size_t n, all;
     struct scroll scroll;
-    bool asked; // for all cells, and they can be asked about
-    rect area;  // of the rows
+    rect area; // of the rows
 };
 
 static void free_rows(struct problem_view *v)
@@ -179,7 +178,7 @@ void problem_push(struct notebook_view *below)
     bench *b = below->head.bench;
     struct problem_view *v = view_push(b, &problem_view_ops, sizeof *v);
     v->filter = line_new("");
-    v->asked = problems_want_all(b, ACT_NONE);
+    problems_want_all(b, ACT_NONE);
 }
 
 static const struct binding bindings[] = {

@@ -4,6 +4,7 @@
 #include "script/journal/runs/beside.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/journal/runs/runs.h"
 #include "tui/part/filter.h"
 #include "tui/part/marks.h"
 #include "tui/part/scroll.h"
@@ -16,7 +17,7 @@
 
 #include <string.h>
 
-enum { READ_MS = 25, HASH = 4, TOLD = 64, NO_FEED = -1 };
+enum { READ_MS = 25, TOLD = 64, NO_FEED = -1 };
 
 struct beside_view {
     view head;
@@ -37,21 +38,15 @@ struct beside_view {
     char *uid;
 };
 
-static const char *short_run(const char *run)
-{
-    size_t n = strlen(run);
-    const char *slash = strchr(run, '/');
-    return slash ? slash + 1 : n > HASH ? run + n - HASH : run;
-}
-
 // A trial is called by its run, too, where another run has one of the same name.
 static char *name_of(const struct beside_view *v, size_t i)
 {
-    const char *name = short_run(v->runs[i]), *slash = strchr(v->runs[i], '/');
+    const char *name = runs_short_name(v->runs[i]), *slash = strchr(v->runs[i], '/');
     for (size_t k = 0; slash && k < v->n; k++)
-        if (k != i && str_eq(short_run(v->runs[k]), name)) {
+        if (k != i && str_eq(runs_short_name(v->runs[k]), name)) {
             size_t n = (size_t)(slash - v->runs[i]);
-            return str_fmt("%.*s/%s", HASH, v->runs[i] + (n > HASH ? n - HASH : 0), name);
+            return str_fmt(
+                "%.*s/%s", RUNS_HASH, v->runs[i] + (n > RUNS_HASH ? n - RUNS_HASH : 0), name);
         }
     return mem_strdup(name);
 }

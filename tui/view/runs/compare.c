@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-enum { LABEL = 18, HASH = 4, CHART_LEAST = 6, CHART_LONG = 12 };
+enum { LABEL = 18, CHART_LEAST = 6, CHART_LONG = 12 };
 #define PLOT "application/vnd.firesteel.plot+json"
 
 enum kind { PAIR, HEADING, TEXT, ADDED, REMOVED, PLACE }; // the last three: of a diff
@@ -189,13 +189,6 @@ static void add_series(cJSON *series, const char *name, const cJSON *points)
     cJSON_AddItemToArray(series, one);
 }
 
-static const char *hash_of(const char *run)
-{
-    const char *slash = strchr(run, '/');
-    size_t n = strlen(run);
-    return slash ? slash + 1 : n > HASH ? run + n - HASH : run;
-}
-
 static void load_curves(struct compare_view *v)
 {
     curves_free(v->curves);
@@ -206,7 +199,7 @@ static void load_curves(struct compare_view *v)
     cJSON *plot = json_object_at(bundle, PLOT), *series = json_array_at(plot, "series");
     const char *metric = v->metrics[v->metric];
     for (size_t k = 0; k < 2; k++) {
-        AUTO_FREE char *name = str_fmt("%s %s", metric, hash_of(v->runs[k]));
+        AUTO_FREE char *name = str_fmt("%s %s", metric, runs_short_name(v->runs[k]));
         add_series(series, name, json_get(v->history[k], metric));
     }
     v->curves = curves_new(bundle);

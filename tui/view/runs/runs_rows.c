@@ -3,13 +3,14 @@
 #include "base/mem.h"
 #include "base/os/path.h"
 #include "base/str.h"
+#include "script/journal/runs/runs.h"
 #include "tui/view/runs/runs_private.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-enum { WORK_MS = 8, HASH = 4, DRAW_MS = 100 };
+enum { WORK_MS = 8, DRAW_MS = 100 };
 
 void runs_rows_remember(struct runs_view *v)
 {
@@ -103,7 +104,8 @@ static const char *short_time(const cJSON *row, char out[6])
 static char *short_name(const struct runs_view *v, const char *run)
 {
     size_t n = strlen(run), stamp = sizeof "-20260102-030405-1a2b" - 1;
-    const char *mark = marks_has(v->marks, run) ? "*" : "", *hash = n > HASH ? run + n - HASH : run;
+    const char *mark = marks_has(v->marks, run) ? "*" : "",
+               *hash = n > RUNS_HASH ? run + n - RUNS_HASH : run;
     const char *child = strchr(run, '/');
     if (child)
         return str_fmt("%s  %s", mark, child + 1);
